@@ -7,7 +7,8 @@ import torch
 
 from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
 from framesmith.frontend.signposts.objects import find_row
-from framesmith.frontend.signposts.questions import exact_topic, near_topic, words_of
+from framesmith.frontend.signposts.prose import best_described
+from framesmith.frontend.signposts.questions import exact_topic, near_topics, words_of
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost
 from framesmith.frontend.where import find, questions_of
@@ -40,8 +41,25 @@ def test_small_words_count_only_where_there_are_no_others() -> None:
 
 
 def test_a_part_of_a_phrase_asks_only_where_it_has_two_words() -> None:
-    assert near_topic("tensor shape") is exact_topic("tensor shape guard") is not None
-    assert near_topic("tensor") is None
+    assert near_topics("tensor shape") == [exact_topic("tensor shape guard")]
+    assert near_topics("tensor") == []
+
+
+def test_all_topics_of_a_question_answer_without_those_of_a_shorter_phrase() -> None:
+    titles = [topic.title for topic in near_topics("a graph break inside a try block")]
+    assert titles == ["a graph break inside of `try` or `with`"]
+    assert len(near_topics("inductor and generators")) == 2
+
+
+def test_a_question_without_a_topic_is_answered_by_docstrings() -> None:
+    files = [post.file for post in best_described("wrong results of inductor", 6)]
+    assert "framesmith/graph/inductor_bugs.py" in files
+    assert len(files) == len(best_described("wrong results of inductor", 6))
+    assert max(map(files.count, files)) <= 2
+
+
+def test_words_that_no_docstring_has_find_nothing() -> None:
+    assert best_described("qwertz uiopue", 6) == []
 
 
 def test_hits_are_ranked() -> None:

@@ -21,7 +21,13 @@ from framesmith.frontend.signposts.breaking import (
 )
 from framesmith.frontend.signposts.definitions import definitions, find_inside
 from framesmith.frontend.signposts.objects import find_row, posts_of, real_object, topic_of
-from framesmith.frontend.signposts.questions import exact_topic, near_topic, posts_of_topic, topics_with
+from framesmith.frontend.signposts.prose import best_described
+from framesmith.frontend.signposts.questions import (
+    exact_topic,
+    near_topics,
+    posts_of_topic,
+    topics_with,
+)
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost, signposts, signposts_of_step
 from framesmith.frontend.signposts.topics import TOPICS, Topic
@@ -30,6 +36,9 @@ _READ_AS = re.compile(r"may be read as (\w+)")
 
 MOST_LINES = 20
 """The most lines that are printed for one name; how many more there are is said."""
+
+MOST_BY_WORDS = 6
+"""The most definitions that are named because their docstring has the words of a question."""
 
 
 def find(name: str) -> list[Signpost]:
@@ -47,9 +56,11 @@ def find(name: str) -> list[Signpost]:
         found = hits(name, everything)
         places = definitions().get(name) or find_inside(name)
         found += [Signpost(name, "defined in", *place) for place in places]
-        about = near_topic(name)
-        found = posts_of_topic(about) if about is not None else found
+        asked = [post for topic in near_topics(name) for post in posts_of_topic(topic)]
+        found = asked or found
         found += list(_breaks(found)) if len(found) <= MOST_LINES else []
+        if " " in name and (asked or not found):
+            found = found[: MOST_LINES - MOST_BY_WORDS] + best_described(name, MOST_BY_WORDS)
     return list(dict.fromkeys(found))
 
 
@@ -95,6 +106,11 @@ def _breaks(found: Sequence[Signpost]) -> Iterator[Signpost]:
                 yield from (page_of(post.name, one) for one in kinds_in(row.function))
 
 
+def _is_guess(name: str, found: Sequence[Signpost]) -> bool:
+    """Whether all that was found has the words of a question in its docstring, no more."""
+    return " " in name and found == best_described(name, MOST_BY_WORDS)
+
+
 def suggestions(name: str) -> list[str]:
     """Known names and questions that are near."""
     known = [post.name for post in signposts()] + [topic.title for topic in TOPICS]
@@ -124,6 +140,7 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: {len(found) - MOST_LINES} more; ask for a longer name")
         if not found:
             missing = 1
+        if not found or _is_guess(name, found):
             near = suggestions(name)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             print(f"{name}: no table, question or definition of framesmith has this name{hint}")

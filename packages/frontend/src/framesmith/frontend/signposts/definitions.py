@@ -27,16 +27,23 @@ _DEFINITION: Final = re.compile(
     r"^(?P<indent> {4})?(?:class|def) (?P<name>\w+)|^(?P<constant>[A-Z][A-Z_]*)\b.* = "
 )
 
+DOCS: Final = Path(str(framesmith.frontend.__file__)).parents[5] / "docs"
+"""The pages, in a checkout."""
+
 Place = tuple[str, int]
 """File, from `framesmith/` on, and line."""
+
+
+def layers() -> Iterator[Path]:
+    """The folder of each layer."""
+    return (Path(str(layer.__file__)).parent for layer in _LAYERS)
 
 
 @functools.cache
 def definitions() -> Mapping[str, tuple[Place, ...]]:
     """The places of each name: `GuardSet`, `GuardSet.add`, and with the module in front `guard_set.GuardSet`."""
     found: dict[str, list[Place]] = {}
-    for layer in _LAYERS:
-        folder = Path(str(layer.__file__)).parent
+    for folder in layers():
         for path in sorted(folder.rglob("*.py")):
             for name, line in _in_file(path):
                 found.setdefault(name, []).append((path_in_package(str(path)), line))

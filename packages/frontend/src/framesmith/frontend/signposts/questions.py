@@ -45,7 +45,9 @@ _FILLERS = frozenset(
 
 def words_of(text: str) -> frozenset[str]:
     """The words that count. A dotted name is one word; small words count only where there are no others."""
-    spaced = text.lower().replace("()", " ").replace("'s ", " ").replace("_", " ")
+    spaced = (
+        text.lower().replace("()", " ").replace("'s ", " ").replace("_", " ").replace("graph break", "break")
+    )
     words = [_singular(word.strip(".")) for word in re.findall(r"[\w.]+", spaced)]
     return frozenset(word for word in words if word and word not in _FILLERS) or frozenset(
         filter(None, words)
@@ -66,19 +68,22 @@ def exact_topic(question: str) -> Topic | None:
     return next((topic for topic in TOPICS if words in _phrases(topic)), None)
 
 
-def near_topic(question: str) -> Topic | None:
-    """The topic with the longest phrase whose words are all in the question; else the shortest phrase that has all of its words.
+def near_topics(question: str) -> list[Topic]:
+    """The topics with a phrase whose words are all in the question: those of one word only if there are no longer ones, and none
+    whose phrase is part of another; else the topic with the shortest phrase that has all words of the question.
 
     A single word asks for a topic only where it is one of its phrases.
     """
     words = words_of(question)
     if len(words) < 2:
-        return None
-    within = [(len(phrase), topic) for topic in TOPICS for phrase in _phrases(topic) if phrase <= words]
-    if within:
-        return max(within, key=lambda found: found[0])[1]
+        return []
+    within = [(phrase, topic) for topic in TOPICS for phrase in _phrases(topic) if phrase <= words]
+    within = [found for found in within if len(found[0]) > 1] or within
+    longest = [topic for phrase, topic in within if not any(phrase < other for other, _ in within)]
+    if longest:
+        return list(dict.fromkeys(longest))
     around = [(len(phrase), topic) for topic in TOPICS for phrase in _phrases(topic) if words <= phrase]
-    return min(around, key=lambda found: found[0])[1] if around else None
+    return [min(around, key=lambda found: found[0])[1]] if around else []
 
 
 def topics_with(question: str) -> list[Topic]:

@@ -32,7 +32,7 @@ TOPICS: Final = (
     ),
     Topic(
         "a graph break on print",
-        ("break on print", "print", "graph break print"),
+        ("break on print", "print"),
         (
             ("the row of `print` breaks the graph", "call_print"),
             ("its kind: title, reason, remedy", "PRINT_OR_LOG"),
@@ -41,7 +41,7 @@ TOPICS: Final = (
     ),
     Topic(
         "a graph break, from the raise to the continuation",
-        ("graph break", "break", "resume", "continuation"),
+        ("graph break", "resume", "continuation"),
         (
             ("the exception that every row may raise", "GraphBreak"),
             ("the catalogue of kinds", "docs/breaks/README.md"),
@@ -50,6 +50,90 @@ TOPICS: Final = (
             ("where a continuation begins", "ResumePoint"),
             ("the frames put together again for the next trace", "rebuild_frames"),
             ("the same, to run natively", "NativeContinuation"),
+        ),
+    ),
+    Topic(
+        "a graph break inside of `try` or `with`",
+        (
+            "break inside try",
+            "break try",
+            "break inside with",
+            "break context manager",
+            "break handler",
+        ),
+        (
+            ("where the continuation begins, with what is open there", "ResumePoint"),
+            ("a frame as data: locals, stack, and the operation at which it goes on", "FrameLayout"),
+            ("the handlers of an operation, read from the exception table", "meaning.Reading"),
+            ("the code of a continuation, with the handlers around it", "resume.resume_function"),
+            ("frames left when the continuation cannot be compiled", "find_interruption"),
+        ),
+    ),
+    Topic(
+        "what a graph break says, and its page",
+        ("break text", "break message", "break page", "text page break", "break reason", "break explanation"),
+        (
+            ("title, explanation, remedy and id of a kind", "BreakKind"),
+            ("all kinds", "break_kinds.PRINT_OR_LOG"),
+            ("the exception: these texts, and `detail`, which names the value at hand", "GraphBreak"),
+            ("one that has happened, with the lines of the user", "BreakRecord"),
+            (
+                "the page of each kind is made from its texts and its example in `examples/breaks`",
+                "docs/adding/break-kind.md",
+            ),
+        ),
+    ),
+    Topic(
+        "guards on containers",
+        (
+            "guard dict key",
+            "guard length",
+            "container guard",
+            "dict guard",
+            "list guard",
+        ),
+        (
+            ("the claim on a length", "LengthIs"),
+            ("the claim on the keys of a dict, in order", "KeysAre"),
+            ("the claim that one key is there, or is not", "HasKey"),
+            ("the source of an item", "containers.Item"),
+            ("asked when one key of a dict is read", "DictTracker.find"),
+            ("asked when a dict is read whole", "DictTracker.read_all"),
+            ("asked when a list is read", "ListTracker.items"),
+        ),
+    ),
+    Topic(
+        "operators on tensors",
+        (
+            "tensor operator",
+            "operator",
+            "tensor add",
+            "binary operator",
+            "tensor comparison",
+            "adding two tensor",
+        ),
+        (
+            ("the operation of the bytecode", "operators.binary_operator"),
+            ("which operand is asked first", "binary.binary"),
+            ("a tensor answers with a node", "TensorTracker.binary"),
+            ("comparisons", "TensorTracker.compare"),
+            ("the node and its fake result", "results.record_node"),
+        ),
+    ),
+    Topic(
+        "a number that becomes symbolic",
+        (
+            "float symbolic",
+            "symbolic int",
+            "symbolic number",
+            "int argument",
+        ),
+        (
+            ("an existing number is read", "number_inputs.wrap_constant"),
+            ("whether it was seen to change", "Policy.is_dynamic_number"),
+            ("learnt from the guard that failed", "Policy._learn_dynamic"),
+            ("its symbol", "ShapeWorld.symbolic_int"),
+            ("the tracker: an expression over symbols", "SymbolicNumber"),
         ),
     ),
     Topic(
@@ -195,7 +279,7 @@ TOPICS: Final = (
     ),
     Topic(
         "a new kind of graph break",
-        ("new break kind", "break kind", "kind of graph break"),
+        ("new break kind", "break kind"),
         (("the walk through all files", "docs/adding/break-kind.md"), ("the catalogue", "BreakKind")),
     ),
     Topic(
