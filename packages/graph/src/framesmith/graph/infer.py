@@ -27,6 +27,7 @@ from framesmith.graph.break_kinds import (
 from framesmith.graph.breaks import BreakKind, GraphBreak
 from framesmith.graph.data_readers import explain_data_read
 from framesmith.graph.errors import FakeFailure
+from framesmith.graph.purity import is_outside_of_training
 from framesmith.graph.silence import SILENCE
 
 CallKind = Literal["call_function", "call_method"]
@@ -76,21 +77,15 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
         with SILENCE:
             if op == "call_function":
                 result = target(*args, **kwargs)
-                return (
-                    _operand(args, kwargs) if target in _DROPOUT and _drops_nothing(args, kwargs) else result
-                )
+                # Outside of training dropout gives its operand; for an inference tensor torch 2.13 makes another fake.
+                if target in _DROPOUT and is_outside_of_training(args, kwargs):
+                    return _operand(args, kwargs)
+                return result
             return getattr(args[0], target)(*args[1:], **kwargs)
     except GraphBreak:
         raise
     except Exception as error:
         raise translate(operation_name(op, target), error) from error
-
-
-def _drops_nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
-    """Whether dropout gives its operand itself, as it does outside of training; for an inference tensor torch 2.13 makes
-    another fake."""
-    given = [kwargs[name] for name in ("training", "train") if name in kwargs]
-    return (given or [*args[2:3], True])[0] is False
 
 
 def _operand(args: Sequence[object], kwargs: Mapping[str, object]) -> object:

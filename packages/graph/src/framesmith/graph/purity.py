@@ -177,10 +177,13 @@ def _drops_nothing(node: fx.Node) -> bool:
     if name == "scaled_dot_product_attention":
         chance = [*node.args[4:5], node.kwargs.get("dropout_p", 0.0)][0]
         return isinstance(chance, float | int) and chance == 0
-    if "dropout" not in name:
-        return False
-    given = [node.kwargs[flag] for flag in ("training", "train") if flag in node.kwargs]
-    return (given or [*node.args[2:3], True])[0] is False
+    return "dropout" in name and is_outside_of_training(node.args, node.kwargs)
+
+
+def is_outside_of_training(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether a call of `torch.dropout(input, p, train)` or `nn.functional.dropout(input, p, training)` drops nothing."""
+    given = [kwargs[flag] for flag in ("training", "train") if flag in kwargs]
+    return (given or [*args[2:3], True])[0] is False
 
 
 def is_switch(node: fx.Node) -> bool:

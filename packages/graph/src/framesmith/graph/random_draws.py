@@ -29,14 +29,14 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's mod
         kwargs: dict[str, object] | None = None,
     ) -> object:
         """Run it and note whether it draws random numbers."""
-        if torch.Tag.nondeterministic_seeded in func.tags and not _drops_nothing(func, args, kwargs or {}):
+        if torch.Tag.nondeterministic_seeded in func.tags and not _is_without_dropout(func, args, kwargs or {}):
             self.drawn = True
         result: object = func(*args, **(kwargs or {}))
         return result
 
 
-def _drops_nothing(func: torch._ops.OpOverload, args: Sequence[object], kwargs: dict[str, object]) -> bool:
-    """Whether the operator is an attention without dropout."""
+def _is_without_dropout(func: torch._ops.OpOverload, args: Sequence[object], kwargs: dict[str, object]) -> bool:
+    """Whether the operator is an attention whose `dropout_p` is 0."""
     for position, argument in enumerate(func._schema.arguments):
         if argument.name == "dropout_p":
             given = args[position] if position < len(args) else kwargs.get("dropout_p", 0.0)
