@@ -33,6 +33,7 @@ from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.infer import translate_input
 from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.options import GraphOptions
+from framesmith.graph.silence import SILENCE
 from framesmith.graph.torch_sources import SourceNames, unwrap
 from framesmith.graph.twins import is_plain_input
 from framesmith.guards.sources.base import Source
@@ -155,7 +156,7 @@ class ShapeWorld:
         fake = self.plain_fake(source, value, dynamic)
         if fake is not None:
             return fake
-        with pause():
+        with pause(), SILENCE:  # torch logs an error where it cannot make one; the graph breaks then, which says it
             try:
                 return self.fake(source, value, dynamic)
             except Exception as error:
