@@ -166,3 +166,8 @@ def test_such_a_backend_gets_no_write_to_an_inference_tensor():
 def test_such_a_backend_gets_no_view_that_requires_a_gradient():
     body = "with torch.inference_mode():\n    v = w[0:2]\nreturn v.requires_grad, v * 2"
     same(body, backend="aot_eager")
+
+
+def test_such_a_backend_gets_leaves_that_were_made_in_inference_mode():
+    extra = "def made():\n    with torch.inference_mode(): return torch.ones(3, requires_grad=True)"
+    same("return w * x", extra, args="torch.ones(3), made()", backend="aot_eager")

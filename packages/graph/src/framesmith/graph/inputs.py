@@ -120,18 +120,31 @@ def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) ->
     """The example input that a backend gets: a real tensor, a symbolic number.
 
     One of a subclass without `__torch_dispatch__` is given as a plain tensor over the same memory, since the trace has asked
-    the subclass. It gets the place of the first one in `contexts`, which say what its sizes are.
+    the subclass; and so is a leaf that was made in inference mode, of which AOTAutograd can make no copy of its own. It gets
+    the place of the first one in `contexts`, which say what its sizes are.
     """
     value = entry.value
     if not isinstance(value, torch.Tensor):
         return entry.example
-    if not needs_plain_form(type(value)):
+    if value.is_inference() and value.requires_grad and value.layout is torch.strided:
+        plain = _outside_of_inference(value)
+    elif needs_plain_form(type(value)):
+        with torch._C.DisableTorchFunction():
+            plain = value.data.requires_grad_(value.requires_grad)
+    else:
         return value
-    with torch._C.DisableTorchFunction():
-        plain = value.data.requires_grad_(value.requires_grad)
     if value in contexts:
         contexts[plain] = contexts[value]
     return plain
+
+
+def _outside_of_inference(value: torch.Tensor) -> torch.Tensor:
+    """An ordinary tensor over the memory of an inference tensor."""
+    with torch.inference_mode(False), torch._C.DisableTorchFunction():
+        plain = torch.empty(0, dtype=value.dtype, device=value.device)
+        with torch.no_grad():
+            plain.set_(value.untyped_storage(), value.storage_offset(), value.shape, value.stride())
+        return plain.requires_grad_(value.requires_grad)
 
 
 def needs_plain_form(kind: type) -> bool:

@@ -29,13 +29,17 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's mod
         kwargs: dict[str, object] | None = None,
     ) -> object:
         """Run it and note whether it draws random numbers."""
-        if torch.Tag.nondeterministic_seeded in func.tags and not _is_without_dropout(func, args, kwargs or {}):
+        if torch.Tag.nondeterministic_seeded in func.tags and not _is_without_dropout(
+            func, args, kwargs or {}
+        ):
             self.drawn = True
         result: object = func(*args, **(kwargs or {}))
         return result
 
 
-def _is_without_dropout(func: torch._ops.OpOverload, args: Sequence[object], kwargs: dict[str, object]) -> bool:
+def _is_without_dropout(
+    func: torch._ops.OpOverload, args: Sequence[object], kwargs: dict[str, object]
+) -> bool:
     """Whether the operator is an attention whose `dropout_p` is 0."""
     for position, argument in enumerate(func._schema.arguments):
         if argument.name == "dropout_p":
