@@ -2,10 +2,9 @@
 
 Trace time: the first call with a backend that hands the graph back as it is, less the time inside that backend, and less
 a later call, both without the time inside their graphs. Overhead: a call less its bare graphs, that is less the captured `gm.forward` called with the flat inputs
-that the call handed to it. Medians of interleaved rounds; seconds throughout.
+that the call handed to it. The least of interleaved rounds; seconds throughout.
 """
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -128,7 +127,7 @@ def record(peer: Peer, build: Callable[[], DemoProgram]) -> Capture:
 
 
 def trace_seconds(peer: Peer, build: Callable[[], DemoProgram], repeats: int = 3) -> float:
-    """Median time to trace the program when the compiler itself is warm; backend and execution left out."""
+    """Least time to trace the program when the compiler itself is warm; backend and execution left out."""
     found = []
     for _ in range(repeats):
         peer.reset()
@@ -137,7 +136,7 @@ def trace_seconds(peer: Peer, build: Callable[[], DemoProgram], repeats: int = 3
         first = elapsed_outside(capture, once)
         later = min(elapsed_outside(capture, once) for _ in range(3))
         found.append(first - later - capture.seconds)
-    return statistics.median(found)
+    return min(found)
 
 
 def elapsed_outside(capture: Capture, function: Call) -> float:
@@ -154,14 +153,18 @@ def elapsed(function: Call, loops: int = 1) -> float:
     return (time.perf_counter() - start) / loops
 
 
-def medians(functions: Sequence[Call], budget: float = 0.5, rounds: int = 21) -> list[float]:
-    """Median seconds of each function; rounds alternate between them, so that drift hits all alike."""
+def fastest(functions: Sequence[Call], budget: float = 0.5, rounds: int = 60) -> list[float]:
+    """The least seconds of each function; rounds alternate between them, so that drift hits all alike.
+
+    The least and not the median, as `timeit` advises: what other processes take is only ever added, and the overhead of a
+    call is the difference of two times ten times as long.
+    """
     for function in functions:
         elapsed(function, 3)
     slowest = max(elapsed(function, 3) for function in functions)
     loops = max(1, int(budget / rounds / len(functions) / max(slowest, 1e-7)))
     taken = [[elapsed(function, loops) for function in functions] for _ in range(rounds)]
-    return [statistics.median(column) for column in zip(*taken, strict=True)]
+    return [min(column) for column in zip(*taken, strict=True)]
 
 
 @final
@@ -188,8 +191,8 @@ def overhead(
     once = bind(program, peer.compile(program.target, Capture()))
     once()
     if above_eager:
-        call, base = medians((once, bind(reference, reference.target)), budget)
+        call, base = fastest((once, bind(reference, reference.target)), budget)
     else:
         with torch.set_grad_enabled(capture.grad_enabled):
-            call, base = medians((once, capture.replay), budget)
+            call, base = fastest((once, capture.replay), budget)
     return Overhead(call, base)
