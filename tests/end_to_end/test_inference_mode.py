@@ -168,6 +168,31 @@ def test_such_a_backend_gets_no_view_that_requires_a_gradient():
     same(body, backend="aot_eager")
 
 
-def test_such_a_backend_gets_leaves_that_were_made_in_inference_mode():
-    extra = "def made():\n    with torch.inference_mode(): return torch.ones(3, requires_grad=True)"
-    same("return w * x", extra, args="torch.ones(3), made()", backend="aot_eager")
+LEAF = "def made():\n    with torch.inference_mode(): return torch.ones(3, requires_grad=True)"
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return w * x",
+        "return w[1:] * 2, w.view(3, 1)",
+        "return w, w.is_inference(), (w + x).is_inference()",
+        "y = w * x\ny.sum().backward()\nreturn y.detach(), w.grad",
+        "y = w * w\ny.sum().backward()\nreturn w.grad",
+        "with torch.no_grad():\n    w.add_(1)\nreturn w * x",
+        "with torch.inference_mode():\n    w.add_(1)\nreturn w * x",
+        "with torch.inference_mode():\n    m = torch.nn.Linear(3, 2)\nreturn m.requires_grad_(False)(x).shape, m.weight",
+        "with torch.inference_mode():\n    p = torch.nn.Parameter(x * 2)\nreturn x * p, p[0]",
+    ],
+)
+def test_leaves_that_were_made_in_inference_mode(body, backend):
+    same(body, LEAF, args="torch.ones(3), made()", backend=backend)
+
+
+def test_hooks_of_a_leaf_that_was_made_in_inference_mode():
+    extra = (
+        LEAF
+        + "\n    # its hook is asked for\ndef hooked():\n    w = made()\n    w.register_hook(lambda g: g * 3)\n    return w"
+    )
+    same("(w * x).sum().backward()\nreturn w.grad", extra, args="torch.ones(3), hooked()")

@@ -1,5 +1,6 @@
 """What torch says while an operation runs is said once: when the graph runs, and not while it is traced on fakes."""
 
+import logging
 import pickle
 import threading
 import warnings
@@ -225,3 +226,26 @@ def test_a_warning_of_an_inference_that_raised_is_not_the_next_operation_s():
         warnings.warn("from an operation that then raises", stacklevel=1)
     report = frontend.explain(lambda x: x + 1)(torch.ones(2))
     assert "warnings.filters" not in str(report)
+
+
+def test_an_input_that_no_fake_can_be_made_of_is_not_logged_as_an_error() -> None:
+    """Its gradient is a view, in another type than what it views, as `Module.double()` leaves it after training."""
+    weight = torch.nn.Parameter(torch.ones(3, 3))
+    weight.grad = torch.ones(9).view(3, 3)
+    weight.data, weight.grad.data = weight.data.double(), weight.grad.data.double()
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return x @ weight
+
+    records: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = records.append
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    logger.addHandler(handler)
+    try:
+        x = torch.ones(2, 3, dtype=torch.float64)
+        assert torch.equal(frontend.compile(program, backend="eager")(x), program(x))
+        assert frontend.explain(program)(x).break_count == 1
+    finally:
+        logger.removeHandler(handler)
+    assert not records

@@ -13,7 +13,7 @@ from torch import fx
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from framesmith.graph.arguments import EXAMPLE
-from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_SUBCLASS
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.execution import storage_of
 from framesmith.graph.options import is_symbolic
@@ -120,31 +120,18 @@ def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) ->
     """The example input that a backend gets: a real tensor, a symbolic number.
 
     One of a subclass without `__torch_dispatch__` is given as a plain tensor over the same memory, since the trace has asked
-    the subclass; and so is a leaf that was made in inference mode, of which AOTAutograd can make no copy of its own. It gets
-    the place of the first one in `contexts`, which say what its sizes are.
+    the subclass. It gets the place of the first one in `contexts`, which say what its sizes are.
     """
     value = entry.value
     if not isinstance(value, torch.Tensor):
         return entry.example
-    if value.is_inference() and value.requires_grad and value.layout is torch.strided:
-        plain = _outside_of_inference(value)
-    elif needs_plain_form(type(value)):
-        with torch._C.DisableTorchFunction():
-            plain = value.data.requires_grad_(value.requires_grad)
-    else:
+    if not needs_plain_form(type(value)):
         return value
+    with torch._C.DisableTorchFunction():
+        plain = value.data.requires_grad_(value.requires_grad)
     if value in contexts:
         contexts[plain] = contexts[value]
     return plain
-
-
-def _outside_of_inference(value: torch.Tensor) -> torch.Tensor:
-    """An ordinary tensor over the memory of an inference tensor."""
-    with torch.inference_mode(False), torch._C.DisableTorchFunction():
-        plain = torch.empty(0, dtype=value.dtype, device=value.device)
-        with torch.no_grad():
-            plain.set_(value.untyped_storage(), value.storage_offset(), value.shape, value.stride())
-        return plain.requires_grad_(value.requires_grad)
 
 
 def needs_plain_form(kind: type) -> bool:
@@ -171,6 +158,13 @@ def memories(value: torch.Tensor) -> Iterator[int]:
         yield from memories(getattr(value, name))
     if not parts and value.layout is torch.strided:
         yield value.untyped_storage()._cdata
+
+
+def refuse_inference_leaf(value: torch.Tensor, name: str) -> None:
+    """Raise GraphBreak for a leaf made in inference mode: AOTAutograd can make no fake of it, and an ordinary tensor in its
+    place would have views with a history, where its own have none."""
+    if value.requires_grad and value.is_inference():
+        raise GraphBreak(BACKEND_LIMIT, f"{name}, which requires a gradient and was made in inference mode")
 
 
 def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str) -> None:

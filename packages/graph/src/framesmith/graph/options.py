@@ -38,6 +38,15 @@ class GraphOptions:
         return self.shared_subgraphs and self.backend == "inductor"
 
     @property
+    def runs_as_captured(self) -> bool:
+        """Whether the backend runs the captured operations themselves ("eager"), or is a callable of the user.
+
+        AOTAutograd replaces them by others. It converts symbolic floats to float32, takes no generator, no default dtype
+        that changes midway, no history of its own results, and no leaf that was made in inference mode.
+        """
+        return self.backend == "eager" or not isinstance(self.backend, str)
+
+    @property
     def backend_name(self) -> str:
         """The backend's name for messages."""
         if isinstance(self.backend, str):

@@ -39,6 +39,7 @@ from framesmith.graph.inputs import (
     find_written_inputs,
     layout_of,
     placeholder_name,
+    refuse_inference_leaf,
 )
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
@@ -128,12 +129,8 @@ class Recorder:
 
     @property
     def runs_as_captured(self) -> bool:
-        """Whether the backend runs the captured operations themselves ("eager"), or is a callable of the user.
-
-        AOTAutograd replaces them by others. It converts symbolic floats to float32, takes no generator, no default dtype
-        that changes midway, and no history of its own results.
-        """
-        return self.options.backend == "eager" or not isinstance(self.options.backend, str)
+        """Whether the backend runs the captured operations themselves."""
+        return self.options.runs_as_captured
 
     @property
     def graph(self) -> fx.Graph:
@@ -188,6 +185,8 @@ class Recorder:
             return known.node
         if getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
+        if not self.runs_as_captured:
+            refuse_inference_leaf(value, source.text())
         if self.asks_no_subclass:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
                 check_wrappers(self._inputs, value, source.text())

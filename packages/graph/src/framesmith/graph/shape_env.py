@@ -156,10 +156,8 @@ class ShapeWorld:
         fake = self.plain_fake(source, value, dynamic)
         if fake is not None:
             return fake
-        with (
-            pause(),
-            SILENCE,
-        ):  # torch logs an error where it cannot make one; the graph breaks then, which says it
+        # torch logs an error where it cannot make one; the graph breaks then, which says it
+        with pause(), SILENCE:
             try:
                 return self.fake(source, value, dynamic)
             except Exception as error:

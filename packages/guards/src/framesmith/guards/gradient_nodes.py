@@ -59,9 +59,12 @@ def _ask(leaf: torch.Tensor) -> bool:
         torch.inference_mode(False),
         torch.enable_grad(),
     ):
-        view = leaf.view_as(leaf).grad_fn
-    assert view is not None
-    node = view.next_functions[0][0]
+        if leaf.is_inference():  # autograd sees it only beside an ordinary tensor, and its views never
+            user = (leaf + torch.zeros((), dtype=leaf.dtype, device=leaf.device)).grad_fn
+        else:
+            user = leaf.view_as(leaf).grad_fn
+    assert user is not None
+    node = user.next_functions[0][0]
     assert node is not None
     found = False
     for register in (node.register_hook, node.register_prehook):
