@@ -127,9 +127,8 @@ def test_the_last_part_of_a_name_goes_before_words_of_one() -> None:
     [("lst.append", "list.append"), ("LOAD_ATR", "LOAD_ATTR"), ("recompil limit", "recompile limit")],
 )
 def test_a_near_miss_is_suggested(wrong, right, capsys) -> None:
-    assert where.main([wrong]) == (
-        0 if " " in wrong else 1
-    )  # words of a question are looked up in docstrings
+    is_question = " " in wrong  # whose words are looked up in docstrings
+    assert where.main([wrong]) == (0 if is_question else 1)
     said = capsys.readouterr().out
     assert "did you mean" in said and right in said
 

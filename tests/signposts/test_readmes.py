@@ -91,3 +91,12 @@ def test_public_names_of_every_package_are_there() -> None:
         assert module.__all__, layer
         assert not [name for name in module.__all__ if not hasattr(module, name)]
         assert Path(module.__file__).name == "__init__.py"
+
+
+def test_uv_installs_where_this_python_has_no_pip(monkeypatch) -> None:
+    assert dev.install_command(Path("python"))[1:3] == ("-m", "pip")
+    monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(dev.shutil, "which", lambda name: "/bin/uv")
+    assert dev.install_command(Path("python")) == ("/bin/uv", "pip", "install", "--python", "python")
+    monkeypatch.setattr(dev.shutil, "which", lambda name: None)
+    assert dev.install_command(Path("python"))[1:3] == ("-m", "pip")  # which says that it is missing

@@ -284,7 +284,7 @@ def test_a_stance_says_what_runs(monkeypatch) -> None:
 
 def test_where_finds_the_module_of_a_builtin_and_of_an_operation(capsys) -> None:
     assert where.main(["BINARY"]) == 0 and "tracing/opcodes/operators.py" in capsys.readouterr().out
-    assert where.main(["no such thing"]) == 1
+    assert where.main(["no_such_thing"]) == 1
 
 
 def test_a_trace_that_never_ends_as_planned_runs_natively(monkeypatch):

@@ -54,12 +54,11 @@ def test_all_topics_of_a_question_answer_without_those_of_a_shorter_phrase() -> 
 def test_a_question_without_a_topic_is_answered_by_docstrings() -> None:
     files = [post.file for post in best_described("wrong results of inductor", 6)]
     assert "framesmith/graph/inductor_bugs.py" in files
-    assert len(files) == len(best_described("wrong results of inductor", 6))
     assert max(map(files.count, files)) <= 2
 
 
 def test_words_that_no_docstring_has_find_nothing() -> None:
-    assert best_described("qwertz uiopue", 6) == []
+    assert best_described("qwertz uiopue", 6) == ()
 
 
 def test_hits_are_ranked() -> None:

@@ -60,7 +60,7 @@ def find(name: str) -> list[Signpost]:
         found = asked or found
         found += list(_breaks(found)) if len(found) <= MOST_LINES else []
         if " " in name and (asked or not found):
-            found = found[: MOST_LINES - MOST_BY_WORDS] + best_described(name, MOST_BY_WORDS)
+            found = [*found[: MOST_LINES - MOST_BY_WORDS], *best_described(name, MOST_BY_WORDS)]
     return list(dict.fromkeys(found))
 
 
@@ -108,7 +108,7 @@ def _breaks(found: Sequence[Signpost]) -> Iterator[Signpost]:
 
 def _is_guess(name: str, found: Sequence[Signpost]) -> bool:
     """Whether all that was found has the words of a question in its docstring, no more."""
-    return " " in name and found == best_described(name, MOST_BY_WORDS)
+    return " " in name and found == [*best_described(name, MOST_BY_WORDS)]
 
 
 def suggestions(name: str) -> list[str]:

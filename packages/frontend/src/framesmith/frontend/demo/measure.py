@@ -1,8 +1,8 @@
 """What compiling and calling cost, for framesmith and for torch.compile, in the same process and by the same rule.
 
 Trace time: the first call with a backend that hands the graph back as it is, less the time inside that backend, and less
-a later call, both without the time inside their graphs. Overhead: a call less its bare graphs, that is less the captured `gm.forward` called with the flat inputs
-that the call handed to it. The least of interleaved rounds; seconds throughout.
+a later call, both without the time inside their graphs. Overhead: a call less its bare graphs, that is less the captured
+`gm.forward` called with the flat inputs that the call handed to it. The least of interleaved rounds; seconds throughout.
 """
 
 import time

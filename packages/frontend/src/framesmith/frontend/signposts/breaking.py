@@ -6,16 +6,12 @@ tensor, which has no data: torch tags such operators. Breaks that a row raises i
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FunctionType
 from typing import Final
 
 import torch
 
-import framesmith.frontend
-import framesmith.graph
-import framesmith.variables
-from framesmith.frontend.signposts.definitions import definitions, path_in_package
+from framesmith.frontend.signposts.definitions import definitions, layers, path_in_package
 from framesmith.frontend.signposts.tables import Signpost
 from framesmith.graph import break_kinds
 from framesmith.graph.break_kinds import DATA_DEPENDENT_OUTPUT, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
@@ -79,8 +75,8 @@ def posts_of_kind(identifier: str) -> Iterator[Signpost]:
 def _find_uses(constant: str) -> Iterator[tuple[str, int]]:
     """The lines that use a constant of `break_kinds`, without imports."""
     used = re.compile(rf"\b{constant}\b")
-    for layer in (framesmith.graph, framesmith.variables, framesmith.frontend):
-        for path in sorted(Path(str(layer.__file__)).parent.rglob("*.py")):
+    for layer in layers():
+        for path in sorted(layer.rglob("*.py")):
             if path.name == "break_kinds.py" or path.parent.name == "signposts":
                 continue
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -27,9 +27,6 @@ _DEFINITION: Final = re.compile(
     r"^(?P<indent> {4})?(?:class|def) (?P<name>\w+)|^(?P<constant>[A-Z][A-Z_]*)\b.* = "
 )
 
-DOCS: Final = Path(str(framesmith.frontend.__file__)).parents[5] / "docs"
-"""The pages, in a checkout."""
-
 Place = tuple[str, int]
 """File, from `framesmith/` on, and line."""
 
@@ -80,8 +77,16 @@ def in_checkout(file: str) -> str:
     name, _, rest = file.replace(os.sep, "/").partition("/")
     layer = rest.partition("/")[0]
     source = Path("packages", layer, "src", name, rest)
-    is_ours = any(Path(str(module.__file__)).parts[-6:-3] == ("packages", layer, "src") for module in _LAYERS)
+    is_ours = any(folder.parts[-5:-2] == ("packages", layer, "src") for folder in layers())
     return source.as_posix() if is_ours else file
+
+
+def pages() -> list[Path]:
+    """The decision records and the pages for users and maintainers; none where the packages lie in no checkout."""
+    frontend = Path(str(framesmith.frontend.__file__)).parent
+    if frontend.parts[-5:-2] != ("packages", "frontend", "src"):
+        return []
+    return sorted((frontend.parents[4] / "docs").glob("*/*.md"))
 
 
 def path_in_package(file: str) -> str:

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, final
 
-from framesmith.frontend.signposts.definitions import DOCS, Place, layers, path_in_package
-from framesmith.frontend.signposts.questions import words_of
+from framesmith.frontend.signposts.definitions import Place, layers, pages, path_in_package
+from framesmith.frontend.signposts.questions import PART_OF_NAME, words_of
 from framesmith.frontend.signposts.tables import Signpost
 
-_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _ENDINGS: Final = ("ation", "ations", "ing", "ions", "ion", "ed", "es", "e", "s")
 _SHORTEST_STEM: Final = 4
 
@@ -32,8 +31,6 @@ _MOST_OF_A_FILE: Final = 2
 """So that one file about the words does not hide the others."""
 _LEAST_SHARE: Final = 0.5
 """What has less than this share of the best score is not an answer."""
-
-
 _FILE_SHARE: Final = 0.4
 """How much the text of the whole file counts beside that of one definition in it."""
 
@@ -41,7 +38,7 @@ _FILE_SHARE: Final = 0.4
 @final
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A module, class, function, kind of break or page with its text; `file_words` are those of its whole file."""
+    """A module, class, function or page with its text; `file_words` are those of its whole file."""
 
     name: str
     summary: str
@@ -71,9 +68,10 @@ class _Weights:
         return sum(weight * count * (_SATURATION + 1) / (count + spread) for weight, count in found)
 
 
-def best_described(question: str, most: int) -> list[Signpost]:
+@functools.cache
+def best_described(question: str, most: int) -> tuple[Signpost, ...]:
     """The definitions that answer best, at most `most` and two of a file, with the first sentence of their docstrings."""
-    asked = {_stem(word) for part in words_of(question) for word in _PART.findall(part)}
+    asked = {_stem(word) for part in words_of(question) for word in PART_OF_NAME.findall(part)}
     texts, weights, file_weights = _index()
     scored = [
         (weights.score(asked, text.words) + _FILE_SHARE * file_weights.score(asked, text.file_words), text)
@@ -87,7 +85,7 @@ def best_described(question: str, most: int) -> list[Signpost]:
             break
         if sum(post.file == text.place[0] for post in found) < _MOST_OF_A_FILE:
             found.append(Signpost(text.name, text.summary, *text.place))
-    return found
+    return tuple(found)
 
 
 @functools.cache
@@ -135,9 +133,8 @@ def _describe(
 
 
 def _pages() -> Iterator[Described]:
-    """The decision records and the pages for users and maintainers, where this is a checkout."""
-    is_checkout = (DOCS.parent / "packages" / "frontend").is_dir()
-    for path in sorted(DOCS.glob("*/*.md")) if is_checkout else ():
+    """The pages by their titles."""
+    for path in pages():
         title, _, rest = path.read_text(encoding="utf-8").partition("\n")
         title = title.lstrip("# ")
         words = _words_in(f"{title} {title} {rest}")
@@ -145,7 +142,7 @@ def _pages() -> Iterator[Described]:
 
 
 def _words_in(text: str) -> Counter[str]:
-    return Counter(_stem(word.lower()) for word in _PART.findall(text))
+    return Counter(_stem(word.lower()) for word in PART_OF_NAME.findall(text))
 
 
 def _first_sentence(docstring: str) -> str:

@@ -7,11 +7,14 @@ The topics and their phrases are in `topics`; the search among names is in `rank
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.tables import Signpost
 from framesmith.frontend.signposts.topics import TOPICS, Topic
 
+PART_OF_NAME: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+"""The words of a name: `HasKey` and `has_key` have two."""
 _FILLERS = frozenset(
     [
         "a",

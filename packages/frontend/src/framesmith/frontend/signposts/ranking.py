@@ -3,13 +3,10 @@
 Not here: names that are equal to what is asked (`where.find`), and questions (`questions`).
 """
 
-import re
 from collections.abc import Iterable
 
-from framesmith.frontend.signposts.questions import words_of
+from framesmith.frontend.signposts.questions import PART_OF_NAME, words_of
 from framesmith.frontend.signposts.tables import Signpost
-
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def hits(question: str, posts: Iterable[Signpost]) -> list[Signpost]:
@@ -23,7 +20,7 @@ def hits(question: str, posts: Iterable[Signpost]) -> list[Signpost]:
             ranked.append((0, post))
         elif name.endswith(f".{asked}"):
             ranked.append((1, post))
-        elif words and words <= words_of(" ".join(_PART.findall(post.name))):
+        elif words and words <= words_of(" ".join(PART_OF_NAME.findall(post.name))):
             ranked.append((2, post))
     best = [hit for hit in ranked if hit[0] < 2] or ranked
     best.sort(key=lambda hit: (hit[0], len(hit[1].name)))
