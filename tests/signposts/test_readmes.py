@@ -94,6 +94,7 @@ def test_public_names_of_every_package_are_there() -> None:
 
 
 def test_uv_installs_where_this_python_has_no_pip(monkeypatch) -> None:
+    monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: object())
     assert dev.install_command(Path("python"))[1:3] == ("-m", "pip")
     monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(dev.shutil, "which", lambda name: "/bin/uv")
