@@ -233,3 +233,37 @@ def test_strides_of_gradients_of_small_leaves(sizes, work):
         left.grad.add_(1)
         right.grad.add_(1)
         left.grad = right.grad = None
+
+
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_parameters_that_only_the_repeated_call_leads_to_get_gradients(again, backend):
+    """The first call is differentiated with respect to its input alone: the loss depends on the biases through the second."""
+    report = check_source(
+        "import torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
+        "model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))\n"
+        "def f(x, y):\n"
+        "    model.zero_grad()\n"
+        "    near = (x + y).requires_grad_(True)\n"
+        f"    slope, = torch.autograd.grad(model(near).sum(), near, create_graph={again})\n"
+        "    loss = model(x).mean() + 10 * (slope.norm(2, dim=1) - 1).square().mean()\n"
+        "    loss.backward()\n"
+        "    return loss.detach(), [p.grad for p in model.parameters()]\n"
+        "def args():\n    torch.manual_seed(3)\n    return [torch.randn(3, 4), torch.randn(3, 4)]\n",
+        backend=backend,
+        backward=False,
+    )
+    assert backend or not report.breaks
+
+
+def test_the_gradient_of_a_parameter_is_asked_through_the_repeated_call_alone():
+    check_source(
+        "import torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
+        "model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))\n"
+        "def f(x, y):\n"
+        "    first = model(x)\n"
+        "    second = model(y)\n"
+        "    return torch.autograd.grad(second.sum(), tuple(model.parameters()))\n"
+        "def args():\n    torch.manual_seed(3)\n    return [torch.randn(3, 4), torch.randn(3, 4)]\n",
+        backward=False,
+    )

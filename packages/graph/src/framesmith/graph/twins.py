@@ -125,7 +125,10 @@ def copy_results(
     """Results for the nodes, if they are recorded again on other operands (`known`); `returned` are those that the program
     goes on with. None where the operations have to be run on fakes: one writes, or a returned value is a view, or sizes are
     no numbers. What has to be kept as long as the results is added to `keep`."""
-    operands = [(first, other) for node, copy in known.items() for first, other in _pairs(node, copy)]
+    same = {node: node for node in _operands_of(nodes)}  # as parameters of a module that is called twice
+    operands = [
+        (first, other) for node, copy in (same | dict(known)).items() for first, other in _pairs(node, copy)
+    ]
     copies = _Copies(fakes, operands)
     if not all(map(_is_computed, nodes)) or not copies.can_return(returned):
         return None
@@ -235,6 +238,12 @@ class _Copies:
             made = _History.apply(results, *operands)  # type: ignore[no-untyped-call]
         self._copies.update((id(first), copy) for (first, _), copy in zip(pairs, made, strict=True))
         return results
+
+
+def _operands_of(nodes: Sequence[fx.Node]) -> Iterable[fx.Node]:
+    """The values that these operations take from elsewhere."""
+    inside = set(nodes)
+    return (one for node in nodes for one in node.all_input_nodes if one not in inside)
 
 
 def _pairs(node: fx.Node, copy: fx.Node) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
