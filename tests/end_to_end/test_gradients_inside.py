@@ -256,14 +256,18 @@ def test_parameters_that_only_the_repeated_call_leads_to_get_gradients(again, ba
     assert backend or not report.breaks
 
 
-def test_the_gradient_of_a_parameter_is_asked_through_the_repeated_call_alone():
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize("inputs", [("x", "x.clone().requires_grad_()"), ("x.clone().requires_grad_()", "x")])
+def test_all_parameters_get_gradients_where_one_of_two_inputs_requires_one(inputs, backend):
     check_source(
         "import torch\nfrom torch import nn\ntorch.manual_seed(0)\n"
-        "model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))\n"
-        "def f(x, y):\n"
-        "    first = model(x)\n"
-        "    second = model(y)\n"
-        "    return torch.autograd.grad(second.sum(), tuple(model.parameters()))\n"
-        "def args():\n    torch.manual_seed(3)\n    return [torch.randn(3, 4), torch.randn(3, 4)]\n",
+        "model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))\n"
+        "def f(x):\n"
+        "    model.zero_grad()\n"
+        f"    model({inputs[0]})\n"
+        f"    model({inputs[1]}).mean().backward()\n"
+        "    return [p.grad for p in model.parameters()]\n"
+        "def args(): return [torch.ones(2, 2)]\n",
+        backend=backend,
         backward=False,
     )

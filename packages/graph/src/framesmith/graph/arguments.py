@@ -7,7 +7,7 @@ With nodes: `(Node x, [Node y, 2])`; with examples: `(fake of x, [fake of y, 2])
 import enum
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import torch
@@ -182,3 +182,9 @@ def tensors_in(value: object) -> list[torch.Tensor]:
     if isinstance(value, slice):
         return tensors_in((value.start, value.stop, value.step))
     return []
+
+
+def operands_of(nodes: Sequence[fx.Node]) -> tuple[fx.Node, ...]:
+    """The nodes that these operations take values from and that are not among them, each once, in order of first use."""
+    own = set(nodes)
+    return tuple(dict.fromkeys(one for node in nodes for one in node.all_input_nodes if one not in own))

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, final
 import torch
 from torch import fx
 
-from framesmith.graph.arguments import EXAMPLE, tensors_in
+from framesmith.graph.arguments import EXAMPLE, operands_of, tensors_in
 from framesmith.graph.execution import storage_of
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE, is_foreign, is_random
@@ -73,7 +73,7 @@ def _regions(group: Group, taken: set[fx.Node], places: Mapping[fx.Node, int]) -
             user not in one_set for one, one_set in ((k, set(k)) for k in kept) for user in one[place].users
         )
     ]
-    found = [Region(one, _operands(one), tuple(one[place] for place in used)) for one in kept]
+    found = [Region(one, operands_of(one), tuple(one[place] for place in used)) for one in kept]
     same = _shape_of_operands(kept[0])
     return [
         one
@@ -92,14 +92,9 @@ def _can_outline(node: fx.Node) -> bool:
     )
 
 
-def _operands(stretch: Stretch) -> tuple[fx.Node, ...]:
-    own = set(stretch)
-    return tuple(dict.fromkeys(one for node in stretch for one in node.all_input_nodes if one not in own))
-
-
 def _shape_of_operands(stretch: Stretch) -> list[tuple[int, ...]]:
     """Which values each operation takes, as positions among operands and results: equal for equal stretches."""
-    number = {node: place for place, node in enumerate((*_operands(stretch), *stretch))}
+    number = {node: place for place, node in enumerate((*operands_of(stretch), *stretch))}
     return [tuple(number[one] for one in node.all_input_nodes) for node in stretch]
 
 

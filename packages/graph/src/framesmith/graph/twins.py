@@ -14,7 +14,7 @@ from torch._C import _DisableTorchDispatch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, tensors_in
+from framesmith.graph.arguments import EXAMPLE, operands_of, tensors_in
 from framesmith.graph.execution import storage_of
 from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.purity import IMPURE, is_switch
@@ -125,9 +125,8 @@ def copy_results(
     """Results for the nodes, if they are recorded again on other operands (`known`); `returned` are those that the program
     goes on with. None where the operations have to be run on fakes: one writes, or a returned value is a view, or sizes are
     no numbers. What has to be kept as long as the results is added to `keep`."""
-    same = {node: node for node in _operands_of(nodes)}  # as parameters of a module that is called twice
-    operands = [
-        (first, other) for node, copy in (same | dict(known)).items() for first, other in _pairs(node, copy)
+    operands = [  # also those that stay the same, as parameters of a module that is called twice
+        pair for node in operands_of(nodes) for pair in _pairs(node, known.get(node, node))
     ]
     copies = _Copies(fakes, operands)
     if not all(map(_is_computed, nodes)) or not copies.can_return(returned):
@@ -238,12 +237,6 @@ class _Copies:
             made = _History.apply(results, *operands)  # type: ignore[no-untyped-call]
         self._copies.update((id(first), copy) for (first, _), copy in zip(pairs, made, strict=True))
         return results
-
-
-def _operands_of(nodes: Sequence[fx.Node]) -> Iterable[fx.Node]:
-    """The values that these operations take from elsewhere."""
-    inside = set(nodes)
-    return (one for node in nodes for one in node.all_input_nodes if one not in inside)
 
 
 def _pairs(node: fx.Node, copy: fx.Node) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:

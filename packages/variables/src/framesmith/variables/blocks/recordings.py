@@ -12,7 +12,7 @@ from typing import final
 import torch
 from torch import fx
 
-from framesmith.graph.arguments import example
+from framesmith.graph.arguments import example, operands_of
 from framesmith.graph.arguments import tensors_in as fakes_in
 from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midway
 from framesmith.guards import Family, Guard, Source
@@ -120,7 +120,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     if parts is None:
         return None
     given = {tensor.node for tensor in tensors_in(arguments)}
-    used = {one for node in nodes for one in node.all_input_nodes} - set(nodes) - given
+    used = set(operands_of(nodes)) - given
     own = {
         part.tracker.node: part.source
         for part in parts
