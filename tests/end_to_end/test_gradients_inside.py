@@ -271,3 +271,52 @@ def test_all_parameters_get_gradients_where_one_of_two_inputs_requires_one(input
         backend=backend,
         backward=False,
     )
+
+
+STALE = {
+    "a power of e": "y = (x * w).exp(); z = y * 3; y.mul_(2); return z",
+    "kept by a backward pass": (
+        "y = (x * w).exp(); y.sum().backward(retain_graph=True); z = y * 3; y.mul_(2); return z, y.detach()"
+    ),
+    "two results": "y = (x * w).exp(); z = y * 3; y.mul_(2); return z, x * w",
+    "in a handler": (
+        "y = (x * w).exp(); y.mul_(2)\n"
+        "    try: y.sum().backward()\n"
+        "    except RuntimeError: return (x * w).detach()\n"
+        "    return y"
+    ),
+    "a step between": (
+        "h = x * w; k = (h * w).sum(); (x * w).sum().backward()\n"
+        "    with torch.no_grad(): w.sub_(w.grad)\n"
+        "    return k"
+    ),
+}
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize("name", STALE)
+def test_a_result_whose_history_was_changed_in_place_is_an_ordinary_result(name, backend):
+    check_source(
+        "import torch\nw = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)\n"
+        f"def f(x):\n    {STALE[name]}\n"
+        "def args(): return [torch.arange(3.0)]\n",
+        backend=backend,
+        backward=False,
+        calls=2,
+    )
+
+
+def test_a_backward_pass_from_a_history_that_was_changed_in_place_raises_as_in_eager():
+    def function(x, w):
+        y = (x * w).exp()
+        z = y * 3
+        y.mul_(2)
+        return z
+
+    told = []
+    for called in (function, frontend.compile(function, backend="aot_eager")):
+        result = called(torch.arange(3.0), torch.ones(3, requires_grad=True))
+        with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:
+            result.sum().backward()
+        told.append(str(caught.value).partition("Hint")[0])
+    assert told[0] == told[1]

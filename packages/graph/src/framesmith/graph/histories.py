@@ -1,4 +1,4 @@
-"""The history that autograd keeps of fakes: where it begins, and whether a backward pass has used it up.
+"""The history that autograd keeps of fakes: where it begins, and whether a backward pass can still use it.
 
 Fakes are recorded by autograd as real tensors are, so a backward pass over fakes gives gradients of the right metadata.
 """
@@ -38,16 +38,21 @@ def _before(node: Node) -> Iterator[Node]:
     return (one for one, _ in node.next_functions if one is not None)
 
 
-def is_used_up(output: torch.Tensor) -> bool:
-    """Whether a backward pass from this fake raises, since an earlier one has freed what it needs."""
+def backward_error(output: torch.Tensor) -> str | None:
+    """What a backward pass from this fake raises, if it cannot be run: an earlier one has freed what it needs, or what it needs was
+    changed in place. None where it can."""
     leaves = find_leaves([output])
     if not leaves:
-        return False
+        return None
+    ones = torch.ones_like(output)
     try:
-        torch.autograd.grad([output], leaves, [torch.ones_like(output)], retain_graph=True, allow_unused=True)
+        with torch.autograd.set_detect_anomaly(False):  # its report goes to the standard error stream
+            torch.autograd.grad([output], leaves, [ones], retain_graph=True, allow_unused=True)
     except RuntimeError as error:
-        return "second time" in str(error)
-    return False
+        text = str(error)
+        if "second time" in text or "modified by an inplace operation" in text:
+            return text
+    return None
 
 
 def has_gaps(leaf: torch.Tensor) -> bool:

@@ -20,6 +20,7 @@ from framesmith.graph.attributes import Attributes
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.data_errors import FallibleWatch, fails_on_data
+from framesmith.graph.dead_histories import detach_dead, restore_histories
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
 from framesmith.graph.execution import Execution, check_views, check_writes, execute
@@ -54,7 +55,6 @@ from framesmith.graph.subgraph import Subgraph
 from framesmith.graph.symbols import SymbolNodes, refuse_fixed
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
-from framesmith.graph.used_up import detach_used_up, restore_histories
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
@@ -456,7 +456,7 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, kept, replaces=not self.runs_as_captured)
         if not finishing.has_operations(graph):
             return finishing.without_graph(outputs, self._inputs.by_node())
-        used_up = frozenset[int]() if self.runs_as_captured else detach_used_up(graph)
+        dead: dict[int, str] = {} if self.runs_as_captured else detach_dead(graph)
         with self.pause_recording():
             module = finishing.build_module(graph, self._attributes.root, self._world)
             entries = self._inputs.by_node()
@@ -466,7 +466,7 @@ class Recorder:
         call = finishing.returns_tuple(made, module, self.options.backend_name)
         call = as_inference_tensors(finishing.on_plain_tensors(call, module, used), module, self._start)
         return CompiledSubgraph(
-            call=restore_histories(call, used_up),
+            call=restore_histories(call, dead),
             inputs=tuple(entry.source for entry in used),
             outputs=len(dict.fromkeys([*outputs, *kept])),
             failures=Failures(module, self._start),

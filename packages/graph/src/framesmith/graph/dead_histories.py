@@ -1,0 +1,86 @@
+"""Results that cannot be differentiated any more, for a backend that differentiates all results (AOTAutograd).
+
+Before: `grads = grad(loss, leaves); return loss`, or `z = y.exp(); w = z * 3; z.mul_(2); return w`. After: `return loss.detach()`, and
+what runs the graph gives the result a history again that raises torch's error: for a second backward pass, or for a value
+that was changed in place. AOTAutograd would differentiate `loss` once more, and refuse the second graph, though eager
+raises only if a backward pass is run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, cast
+
+import torch
+from torch import fx
+
+from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.histories import backward_error
+from framesmith.graph.purity import is_normalization, may_mutate
+
+
+class DeadHistory(torch.autograd.Function):
+    """Gives a result a history that cannot be differentiated any more."""
+
+    @staticmethod
+    def forward(ctx: Any, value: torch.Tensor, anchor: torch.Tensor, message: str) -> torch.Tensor:
+        """The value, which requires a gradient since the anchor does. It is no view: one that a
+        function of this kind gives cannot be changed in place."""
+        ctx.message = message
+        return value.data
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> NoReturn:
+        """Raise what autograd raises."""
+        raise RuntimeError(ctx.message)
+
+
+def detach_dead(graph: fx.Graph) -> dict[int, str]:
+    """Detach the outputs that no backward pass can start from; returns their positions and what such a pass raises.
+
+    The backward passes of the graph itself keep what they need: in a compiled graph this costs nothing, and AOTAutograd may
+    have to differentiate other outputs through it.
+    """
+    passes = list(graph.find_nodes(op="call_function", target=torch.autograd.grad))
+    for node in passes:
+        node.update_kwarg("retain_graph", True)
+    if not passes and not any(map(_writes, graph.nodes)):
+        return {}
+    output = graph.output_node()
+    values = list(cast(Sequence[fx.Node], output.args[0]))
+    found = {
+        position: message
+        for position, node in enumerate(values)
+        if isinstance(example := node.meta[EXAMPLE], torch.Tensor)
+        and example.grad_fn is not None
+        and (message := backward_error(example)) is not None
+    }
+    with graph.inserting_before(output):
+        for position in found:
+            source = values[position]
+            values[position] = graph.call_method("detach", (source,))
+            values[position].meta.update(source.meta)
+            values[position].meta[EXAMPLE] = source.meta[EXAMPLE].detach()
+    output.args = (tuple(values),)
+    return found
+
+
+def _writes(node: fx.Node) -> bool:
+    """Whether the node may change a tensor that a backward pass needs. Running statistics are none."""
+    return may_mutate(node.op, node.target, node.args, node.kwargs) and not is_normalization(node.target)
+
+
+def restore_histories(
+    call: Callable[..., tuple[object, ...]], dead: Mapping[int, str]
+) -> Callable[..., tuple[object, ...]]:
+    """The call, with a history that raises the message for the results at these positions."""
+
+    def run(*values: Any) -> tuple[object, ...]:
+        results = list(call(*values))
+        with torch.enable_grad():
+            for position, message in dead.items():
+                result = results[position]
+                assert isinstance(result, torch.Tensor)
+                anchor = torch.empty(0, requires_grad=True)
+                results[position] = DeadHistory.apply(result, anchor, message)  # type: ignore[no-untyped-call]  # torch's has no types
+        return tuple(results)
+
+    return run if dead else call
