@@ -100,6 +100,38 @@ def test_a_step_of_learning_in_the_loss():
     check_source(SETUP + lines, breaks=0, backward=False, tolerance=1e-7)
 
 
+RULES = """
+K = {"k": 0.0}
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(x): return x * 2
+    @staticmethod
+    def setup_context(ctx, inputs, output): pass
+    @staticmethod
+    def backward(ctx, g): return g * 2
+    @staticmethod
+    def vmap(info, in_dims, x): return x * K["k"], 0
+    @staticmethod
+    def jvp(ctx, x): return x * K["k"]
+def f(x, k):
+    K["k"] = float(len(k))
+    return {}, Double.apply(x)
+def args(): return (torch.linspace(-1, 1, 12).reshape(4, 3), [])
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("call", ["vmap(Double.apply)(x)", "jvp(Double.apply, (x,), (x,))"])
+def test_rules_of_a_function_read_what_is_there_now(call, backend):
+    check_source(
+        SETUP + RULES.replace("{}, D", f"{call}, D"),
+        backend=backend,
+        calls=4,
+        change=lambda x, k: k.append(1),
+        backward=False,
+    )
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -112,6 +112,8 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
         )
     if kwargs:
         raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() with keywords")
+    if tx.graph.is_transformed:
+        _refuse_rules(tx, function, kind)
     operands = [argument.realize() for argument in args]
     for operand in operands:
         if not isinstance(operand, GraphValue) and not operand.is_python_constant():
@@ -124,6 +126,16 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
         raise
     target = exact_target(tx, make_node_target(kind), operands)
     return wrap_result(tx, call_node(tx, target, graph_arguments(tx, operands)))
+
+
+def _refuse_rules(tx: TraceContext, function: Tracker, kind: type[Function]) -> None:
+    """Break the graph if `torch.vmap` or `torch.func.jvp` would call a rule of the class: it is not traced, so what it
+    reads would have no guard."""
+    for name in ("vmap", "jvp", "generate_vmap_rule"):
+        function.attribute(tx, name)  # guards that it is the one that is asked for here
+    for name in ("vmap", "jvp"):
+        if getattr(kind, name) is not getattr(Function, name):
+            raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.{name}() under a transform")
 
 
 def make_node_target(kind: type[Function]) -> Callable[..., object]:
