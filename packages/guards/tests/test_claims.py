@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from framesmith.guards import MISSES, GuardSet, PlainNames
+from framesmith.guards import MISSES, Guard, GuardSet, PlainNames, Scope, accepted_values
 from framesmith.guards import kinds as k
 from framesmith.guards.kinds import (
     Claim,
@@ -311,3 +311,17 @@ def test_a_claim_without_a_source_is_refused():
 def test_functions_are_compared_by_code():
     copy = types.FunctionType(one.__code__, {})
     assert passes(guards((Local("x"), k.CodeIs(one.__code__))), {"x": copy})
+
+
+def test_a_message_names_the_form_of_a_tensor_and_not_its_elements():
+    shown = k.base.show_value(torch.full((2, 3), 7.0))
+    assert shown == "a Tensor of float32 with shape [2, 3]"
+
+
+def test_a_value_is_accepted_where_all_guards_that_fix_it_hold():
+    source = Local("i")
+    held = [k.IteratorHasAtLeast(2), k.IteratorExhaustedAfter(2)]
+    scope = Scope({"i": iter([1, 2])}, {})
+    assert accepted_values(GuardSet([Guard(source, claim) for claim in held]), scope) == {source}
+    wider = Scope({"i": iter([1, 2, 3])}, {})
+    assert not accepted_values(GuardSet([Guard(source, claim) for claim in held]), wider)

@@ -1,6 +1,13 @@
 """Sources, claims, guards, and the one generated check an entry rests on. The public names of the package."""
 
-from framesmith.guards.failure import MISSES, Failure, ValueChange, all_failures, first_failure
+from framesmith.guards.failure import (
+    MISSES,
+    Failure,
+    ValueChange,
+    accepted_values,
+    all_failures,
+    first_failure,
+)
 from framesmith.guards.families import Family, Member
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard, Reason
@@ -24,6 +31,7 @@ __all__ = [
     "Scope",
     "Source",
     "ValueChange",
+    "accepted_values",
     "all_failures",
     "compile_guards",
     "first_failure",

@@ -105,6 +105,38 @@ def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
     return failures if twice is None else [twice]
 
 
+def accepted_values(guard_set: GuardSet, scope: Scope) -> frozenset[Source]:
+    """The sources that the guards fix to the value or content which they have now. All guards that fix a source have to
+    hold: an iterator may have a least and a most number of items."""
+    scope = scope.with_memory()
+    fixing = [(guard, sources) for guard in guard_set if (sources := fixed_sources(guard))]
+    held: dict[bool, set[Source]] = {True: set(), False: set()}
+    with DisableTorchFunction():
+        for guard, sources in fixing:
+            held[_failure_of(guard, scope) is None].update(sources)
+    return frozenset(held[True] - held[False])
+
+
+def fixed_sources(guard: Guard) -> tuple[Source, ...]:
+    """The sources of immutable values, containers and iterators that a guard fixes to one value or content.
+
+    For the result of a function of a container (the order of a set) the container is among them.
+    """
+    claim, source = guard.claim, guard.source
+    if isinstance(claim, Relation):
+        return _fixed_numbers(claim)
+    assert source is not None
+    if isinstance(claim, EqualTo):
+        return (source, source.base) if isinstance(source, CallResult) else (source,)
+    if (
+        isinstance(claim, LengthIs | KeysAre)
+        or (isinstance(claim, IteratorHasAtLeast) and claim.count > 1)
+        or (isinstance(claim, IteratorExhaustedAfter) and claim.count)
+    ):
+        return (source,)
+    return ()
+
+
 def _of_another_kind(guard: Guard) -> Sequence[Source]:
     """The sources of a failed guard, from which nothing else is read, and the holders of instance dictionaries among them."""
     holders = [source.base for source in guard.sources if isinstance(source, InstanceDict)]
@@ -131,25 +163,18 @@ def _holds(guard: Guard, values: Sequence[object]) -> bool:
 
 
 def _explain(guard: Guard, values: Sequence[object]) -> Failure:
-    claim = guard.claim
+    claim, fixed = guard.claim, fixed_sources(guard)
     if isinstance(claim, Relation):
-        return Failure(guard, claim.explain(values), overspecialized=_fixed_numbers(claim))
+        return Failure(guard, claim.explain(values), overspecialized=fixed)
     assert guard.source is not None
     text = claim.explain(values[0], guard.source)
     if isinstance(claim, TensorIs):
         return Failure(guard, text, tensor_change=claim.change(values[0]))
     if isinstance(claim, EqualTo):
         change = _value_change(claim.value, values[0])
-        return Failure(
-            guard, text, value_change=change, overspecialized=_other_value(guard.source, claim, values[0])
-        )
-    if (
-        isinstance(claim, LengthIs | KeysAre)
-        or (isinstance(claim, IteratorHasAtLeast) and claim.count > 1)
-        or (isinstance(claim, IteratorExhaustedAfter) and claim.count)
-    ):
-        return Failure(guard, text, overspecialized=(guard.source,))
-    return Failure(guard, text)
+        kept_type = type(values[0]) is type(claim.value)
+        return Failure(guard, text, value_change=change, overspecialized=fixed if kept_type else ())
+    return Failure(guard, text, overspecialized=fixed)
 
 
 def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
@@ -159,16 +184,6 @@ def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
     if claim.template.startswith("same({0}, "):
         return tuple(dict.fromkeys(claim.sources[0].leaves()))
     return claim.all_sources if _FIXES.fullmatch(claim.template) else ()
-
-
-def _other_value(source: Source, claim: EqualTo, found: object) -> tuple[Source, ...]:
-    """The source whose value differs now, if the type is the same.
-
-    For the result of a function of a container (the order of a set) the container is named as well.
-    """
-    if type(found) is not type(claim.value):
-        return ()
-    return (source, source.base) if isinstance(source, CallResult) else (source,)
 
 
 def _value_change(was: object, found: object) -> ValueChange | None:

@@ -9,6 +9,8 @@ from enum import Enum
 from types import ModuleType
 from typing import ClassVar, Final, cast
 
+import torch
+
 from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, module_dict, owner_of, type_dict
 from framesmith.guards.comparison import Comparable
 from framesmith.guards.names import Names
@@ -88,6 +90,11 @@ def show_value(value: object, limit: int = 60) -> str:
     if issubclass(kind, ModuleType) and kind is not ModuleType:
         # its repr reads attributes, which a class of the user may do in a way of its own
         return f"module {module_dict(cast(ModuleType, value)).get('__name__')}"
+    if kind is torch.Tensor or kind is torch.nn.Parameter:
+        # not its elements: they say nothing about a guard, and reading them waits for the device
+        tensor = cast(torch.Tensor, value)
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        return f"{a_type(kind)} of {dtype} with shape {[*tensor.shape]}"
     if not _prints_natively(value, 0):
         return a_type(kind)
     try:
