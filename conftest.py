@@ -11,6 +11,9 @@ import sysconfig
 import hypothesis
 import pytest
 
+# Tests fork, and the thread pool of OpenMP is not there in the child: an operation on several threads would wait for ever.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 hypothesis.settings.register_profile(
     "default", deadline=None, max_examples=50, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
