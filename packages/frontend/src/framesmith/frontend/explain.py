@@ -48,8 +48,9 @@ class Explanation:
     def text(self, most_guards: int | None = MOST_GUARDS) -> str:
         """The answer as text, with at most `most_guards` guards of each entry, or all of them for None."""
         captured = f"{write_count(len(self.graphs), 'graph')} with {write_count(self.operators, 'operator')}"
+        total = f" in {len(self.entries)} entries" if self.recompiles else ""
         lines = [
-            f"{captured}, {write_count(len(self.breaks), 'graph break')}, {write_count(len(self.guards), 'guard')}"
+            f"{captured}, {write_count(len(self.breaks), 'graph break')}, {write_count(len(self.guards), 'guard')}{total}"
         ]
         for number, record in enumerate(self.breaks, 1):
             lines += [
@@ -60,18 +61,11 @@ class Explanation:
         if self.recompiles:
             lines += ["recompiled because:", *(f"  {reason}" for reason in collapse_repeats(self.recompiles))]
         lines += [*self.notes]
+        known: dict[str, frozenset[str]] = {}
         for number, entry in enumerate(self.entries, 1):
-            shared = ", shared with a function that was compiled before" if entry.is_shared else ""
-            lines.append(
-                f"entry {number}, {entry.title()}{shared}, has {write_count(len(entry.guards), 'guard')}:"
-            )
-            guards = entry.guard_lines()
-            lines += [f"  {guard}" for guard in guards[:most_guards]]
-            if most_guards is not None and len(guards) > most_guards:
-                more = len(guards) - most_guards
-                lines.append(
-                    f"  and {more} more: `.text(most_guards=None)` has all, `.guards` has them as a tuple"
-                )
+            guards = frozenset(entry.guards)
+            lines += _entry_lines(number, entry, known.get(entry.title(), frozenset()), most_guards)
+            known[entry.title()] = known.get(entry.title(), frozenset()) | guards
         return "\n".join(line for line in lines if line)
 
     def __str__(self) -> str:
@@ -79,8 +73,26 @@ class Explanation:
         return self.text()
 
 
+def _entry_lines(
+    number: int, entry: EntryRecord, known: frozenset[str], most_guards: int | None
+) -> list[str]:
+    """An entry with its guards; only those that are not `known` from earlier entries of the same code, unless all are
+    wanted (`most_guards` is None)."""
+    shared = ", shared with a function that was compiled before" if entry.is_shared else ""
+    title = f"entry {number}, {entry.title()}{shared}, has {write_count(len(entry.guards), 'guard')}"
+    if most_guards is None:
+        return [f"{title}:", *(f"  {guard}" for guard in entry.guard_lines())]
+    new = [line for line, text in zip(entry.guard_lines(), entry.guards, strict=True) if text not in known]
+    lines = [f"{title}, {len(new)} of them in no entry before:" if known else f"{title}:"]
+    lines += [f"  {guard}" for guard in new[:most_guards]]
+    if len(new) > most_guards:
+        more = len(new) - most_guards
+        lines.append(f"  and {more} more: `.text(most_guards=None)` has all, `.guards` has them as a tuple")
+    return lines
+
+
 def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: object) -> Any:
-    """What compiling `model` captures. `explain(fn)(*args)` runs it once with an eager backend and reports.
+    """What compiling `model` captures. `explain(fn)(*args)` runs it once, with all its effects, with an eager backend, and reports.
 
     For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far.
     """

@@ -145,8 +145,8 @@ CHANGING_VALUE = _row(
     "an operation needs a value that keeps changing",
     "A graph specialized on the value would serve one call or iteration only and the next one would recompile, so the "
     "operation runs in Python between two graphs that serve all of them.",
-    "Move the operation out of the loop or out of the compiled function to capture one graph; the results are right "
-    "either way.",
+    "To capture one graph, keep the named value the same from call to call or pass it as a tensor, or move the operation out "
+    "of the loop or out of the compiled function. The results are right either way.",
 )
 UNSUPPORTED_ARGUMENT = _row(
     "unsupported-graph-argument",
