@@ -184,7 +184,7 @@ def test_a_break_of_one_kind_in_one_line_is_noted_once() -> None:
 def test_a_recompilation_is_noted_with_the_users_names() -> None:
     history, names = events.History(), UserNames(ContinuationStart(target()), None)
     failure = dataclasses.replace(all_failures(*missed(1))[0], text="local_0_n == 3")
-    records.record_recompiles(history, names, [failure])
+    records.record_recompile(history, names, [[failure, failure], [failure]])
     assert history.recompiles == ["plain: n == 3"]
 
 
@@ -242,7 +242,7 @@ def test_a_number_that_changes_becomes_dynamic() -> None:
     guards, scope = missed(1)
     assert not policy.is_dynamic_number(Local("n"))
     frozen = policy.snapshot()
-    policy.learn([guards], scope)
+    policy.learn([all_failures(guards, scope)], [guards], scope)
     assert policy.is_dynamic_number(Local("n")) and not frozen.is_dynamic_number(Local("n"))
     assert not Policy(False).is_dynamic_number(Local("n"))
 
@@ -251,8 +251,16 @@ def test_a_value_that_changes_often_is_no_longer_specialized_on() -> None:
     policy = Policy(None, patience=2)
     guards, scope = missed(1)
     for expected in (False, True):
-        policy.learn([guards], scope)
+        policy.learn([all_failures(guards, scope)], [guards], scope)
         assert policy.is_unspecialized(Local("n")) is expected
+
+
+def test_a_value_that_an_entry_was_made_for_does_not_count_as_changing() -> None:
+    policy = Policy(None, patience=2)
+    (guards, scope), (accepting, _) = missed(1), missed(9)
+    for _ in range(3):
+        policy.learn([all_failures(guards, scope), []], [guards, accepting], scope)
+    assert not policy.is_unspecialized(Local("n"))
 
 
 def test_sizes_that_differ_between_two_calls_become_dynamic() -> None:

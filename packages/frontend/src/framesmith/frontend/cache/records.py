@@ -89,12 +89,24 @@ def log_unshared(names: UserNames, failures: Sequence[Failure | None]) -> None:
         )
 
 
-def record_recompiles(history: events.History, names: UserNames, failures: Sequence[Failure]) -> None:
-    """Note why each of the entries did not fit."""
-    said = [(names.text(failure.text), failure.user_frame) for failure in failures]
-    history.recompiles += [
-        f"{names.function}: {events.add_reading_line(text, place)}" for text, place in said
-    ]
-    events.counters["stats"]["recompile_reasons"] += len(said)
-    for text in events.collapse_repeats(events.add_reading_line(text, place) for text, place in said):
+def record_recompile(
+    history: events.History, names: UserNames, misses: Sequence[Sequence[Failure]]
+) -> list[str]:
+    """Note why a call is compiled once more: what the nearest entry, with the fewest failed guards, does not allow.
+
+    Every entry's first reason is logged and returned, the newest entry's first. `misses`: the failed guards of each entry.
+    """
+    newest_first = [failures for failures in reversed(misses) if failures]
+    if not newest_first:
+        return []
+    reasons = [_reason_text(names, failures[0]) for failures in newest_first]
+    nearest = min(newest_first, key=len)
+    history.recompiles.append(f"{names.function}: {_reason_text(names, nearest[0])}")
+    events.counters["stats"]["recompile_reasons"] += 1
+    for text in events.collapse_repeats(reasons):
         events.log("recompiles", "%s: %s", names.function, text)
+    return [f"{names.function}: {text}" for text in reasons]
+
+
+def _reason_text(names: UserNames, failure: Failure) -> str:
+    return events.add_reading_line(names.text(failure.text), failure.user_frame)

@@ -7,6 +7,7 @@ in `graph.shape_env`.
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal, TypeAlias, cast, final
 
 import torch
@@ -21,7 +22,7 @@ from framesmith.frontend.dynamic_marks import (
 from framesmith.frontend.options import current_config
 from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.guards import Failure, GuardSet, Scope, Source, all_failures
+from framesmith.guards import Failure, GuardSet, Scope, Source, accepted_values, all_failures
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources import Local
 
@@ -54,8 +55,8 @@ class Policy:
     - `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever, None those that were
       seen to change.
     - `sizes` and the `numbers` of `own` and `shared` are those of all functions that share entries.
-    - `patience`: after so many misses because of one value, or because of what one container holds, that is not
-      specialized on any more; with None always. In a loop it is two: what changes twice changes in each round, while one
+    - `patience`: after so many misses with a new value, or new content of a container, that is not specialized on any
+      more; with None always. In a loop it is two: what changes twice changes in each round, while one
       miss is common, since the first round makes what later ones find (buffers, caches, lazily created state).
     - `shared` is what the continuations of the same frames know of their variables. With `alone` (the function itself)
       it is written to but not read.
@@ -126,18 +127,23 @@ class Policy:
         """What this unit goes by."""
         return (self.own,) if self.alone else (self.own, self.shared)
 
-    def learn(self, entries: Iterable[GuardSet], scope: Scope) -> None:
-        """Learn from why no entry fits: sizes and numbers that changed become symbolic.
+    def learn(self, misses: Iterable[Iterable[Failure]], entries: Iterable[GuardSet], scope: Scope) -> None:
+        """Learn from the failed guards of all entries, of which none fits: sizes and numbers that changed become symbolic.
 
-        A source whose guards fail because they fixed its value counts as a miss; after `patience` it is unspecialized.
+        A source counts as a miss if it has a value that no entry has yet: then guards that fixed its value are why there
+        is another entry. A value that an entry was made for fails in the older entries at every later miss. After
+        `patience` such misses the source is unspecialized.
         """
         overspecialized: set[Source] = set()
-        for failure in [failure for guards in entries for failure in all_failures(guards, scope)]:
+        for failure in chain.from_iterable(misses):
             overspecialized.update(failure.overspecialized)
             self._learn_dynamic(failure)
-        self.misses.update(overspecialized)
-        for source in overspecialized:
-            if self.patience is not None and self.misses[source] >= self.patience:
+        if self.patience is None or not overspecialized:
+            return
+        new = overspecialized.difference(*(accepted_values(guards, scope) for guards in entries))
+        self.misses.update(new)
+        for source in new:
+            if self.misses[source] >= self.patience:
                 self._add("unspecialized", source)
 
     def learn_from_others(self, entries: Iterable[GuardSet], scope: Scope) -> None:

@@ -24,7 +24,7 @@ from framesmith.frontend.build_entry import (
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.recompile_limit import limit_text
-from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompiles, record_shared
+from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompile, record_shared
 from framesmith.frontend.cache.session_state import EntryPostponed, SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
 from framesmith.frontend.cache.specialization import Sizes, sizes_of
@@ -58,7 +58,7 @@ from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
-from framesmith.guards import Failure, Scope, first_failure
+from framesmith.guards import Failure, Scope, all_failures, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
 
 # Entries of other functions from which a miss learns: each is compared guard by guard. A bound on time, nothing else.
@@ -282,18 +282,19 @@ class CompiledUnit:
         if len(entries) >= settings.recompile_limit:
             self._report_limit(scope, settings)
             return self._get_native_entry()
-        record_recompiles(self._state.history, self.names, failures)
-        self._learn(entries, scope)
+        misses = [all_failures(entry.guards, scope) for entry in entries]
+        reasons = record_recompile(self._state.history, self.names, misses)
+        self._learn(entries, misses, scope)
         if entries and settings.error_on_recompile:
-            recent = "\n  ".join(events.collapse_repeats(self._state.history.recompiles[-len(entries) :]))
+            recent = "\n  ".join(events.collapse_repeats(reasons))
             count = "the entry does not fit" if len(entries) == 1 else f"none of {len(entries)} entries fits"
             raise RecompileError(f"{count} and config.error_on_recompile is set:\n  {recent}")
         return self._make_entry(values)
 
-    def _learn(self, entries: Sequence[Entry], scope: Scope) -> None:
+    def _learn(self, entries: Sequence[Entry], misses: Sequence[Sequence[Failure]], scope: Scope) -> None:
         """Let the policy learn from why no entry fits, and log what is symbolic from now on."""
         before = self.policy.symbolic() if events.is_logged("dynamic") else None
-        self.policy.learn([entry.guards for entry in entries], scope)
+        self.policy.learn(misses, [entry.guards for entry in entries], scope)
         others = [one.guards for one in islice(self._cache.others(self._shared), _COMPARED)]
         self.policy.learn_from_others(others, scope)
         if others and events.is_logged("recompiles"):

@@ -169,7 +169,7 @@ TOPICS: Final = (
         (
             ("the slow path", "CompiledUnit.handle_miss"),
             ("which guard fails, in the user's words", "first_failure"),
-            ("the reasons are noted and logged", "record_recompiles"),
+            ("the reasons are noted and logged", "record_recompile"),
             ("names of the user in these texts", "UserNames"),
             ("what is learnt from it", "Policy.learn"),
         ),
