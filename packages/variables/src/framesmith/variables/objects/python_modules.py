@@ -51,8 +51,8 @@ class ModuleTracker(KnownValue[ModuleType]):
         return namespace_of(tx, module_dict(self.value))
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        """A data descriptor of a subclass, a global of the module, what a `__getattr__` of the class gives; AttributeError, or a
-        graph break for a module with `__getattr__`."""
+        """A data descriptor of a subclass, a global of the module, what else the subclass has, what its `__getattr__` gives;
+        AttributeError, or a graph break for a module with `__getattr__`."""
         kind = self._guarded_class(tx)
         if name == "__class__":
             return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
@@ -70,7 +70,10 @@ class ModuleTracker(KnownValue[ModuleType]):
         found = namespace.find(tx, name)
         if found is not None:
             return found.realize()
-        if namespace.find(tx, "__getattr__") is not None or static_lookup(kind, name) is not MISSING:
+        of_class = find(tx, kind, name) if static_lookup(kind, name) is not MISSING else None
+        if of_class is not None and is_heap_type(of_class.owner):
+            return begin_get(tx, of_class, self)
+        if namespace.find(tx, "__getattr__") is not None or of_class is not None:
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
         if static_lookup(kind, "__getattr__") is not MISSING:
             fallback = find(tx, kind, "__getattr__")
