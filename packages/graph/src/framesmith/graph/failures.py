@@ -24,7 +24,7 @@ from torch import fx
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.data_errors import may_have_effects
-from framesmith.graph.purity import IMPURE, is_random, is_switch
+from framesmith.graph.purity import IMPURE, is_collective, is_random, is_switch
 
 STEP: Final = "framesmith_step"
 """In `meta` of a node: (the step of the trace at which it was recorded, its number among the recorded operations). The
@@ -164,8 +164,8 @@ def _may_have_written(node: fx.Node) -> bool:
 
 
 def changes(node: fx.Node) -> bool:
-    """Whether the program could observe that an operation ran twice: it writes or draws random numbers."""
-    return (bool(node.meta.get(IMPURE)) and not is_switch(node)) or is_random(node)
+    """Whether the program could observe that an operation ran twice: it writes, draws random numbers or is a collective."""
+    return (bool(node.meta.get(IMPURE)) and not is_switch(node)) or is_random(node) or is_collective(node)
 
 
 @final

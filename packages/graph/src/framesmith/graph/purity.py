@@ -162,6 +162,15 @@ def _random(op: str, target: object) -> bool:
     return name in _RANDOM_NAMES or (op == "call_method" and name.startswith("random"))
 
 
+def is_collective(node: fx.Node) -> bool:
+    """Whether the node takes part in what several processes do together: it may neither be dropped nor run a second time."""
+    target = node.target
+    if isinstance(target, torch._ops.OpOverload):
+        target = target.overloadpacket
+    is_operator = isinstance(target, torch._ops.OpOverloadPacket)
+    return is_operator and str(target).startswith("_c10d_functional.")
+
+
 def is_random(node: fx.Node) -> bool:
     """Whether the node draws random numbers."""
     return (
@@ -209,4 +218,4 @@ def is_pure(node: fx.Node) -> bool:
         return False
     if node.meta.get(IMPURE, True):
         return False
-    return not (is_random(node) or is_foreign(node.target) or node.is_impure())
+    return not (is_random(node) or is_foreign(node.target) or is_collective(node) or node.is_impure())

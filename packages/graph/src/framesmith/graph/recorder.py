@@ -24,7 +24,7 @@ from framesmith.graph.dead_histories import detach_dead, restore_histories
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.graph.errors import RecorderMisuse
 from framesmith.graph.execution import Execution, check_views, check_writes, execute
-from framesmith.graph.failures import STEP, Failures
+from framesmith.graph.failures import STEP, Failures, changes
 from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
@@ -45,7 +45,7 @@ from framesmith.graph.inputs import (
 from framesmith.graph.marker import Marker, tensors_of
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
-from framesmith.graph.purity import IMPURE, is_random, is_switch, may_mutate
+from framesmith.graph.purity import IMPURE, may_mutate
 from framesmith.graph.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.shape_env import Place, ShapeWorld
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
@@ -322,10 +322,7 @@ class Recorder:
         meta[IMPURE] = impure
         meta[STEP] = self.step, 2 * self._count - is_number
         self._count += not is_number
-        if impure and not self.has_changes:
-            self.has_changes = not is_switch(node)
-        elif not self.has_changes:
-            self.has_changes = is_random(node)
+        self.has_changes = self.has_changes or changes(node)
         if self.has_changes and self.fallible is not None and body is self._root:
             self.fallible.after_recording(node)
         if not stack and self.user_stack is not None:

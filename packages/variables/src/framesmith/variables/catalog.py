@@ -52,6 +52,7 @@ from framesmith.variables.callables import (
 )
 from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.distributed import collectives, process_groups
 from framesmith.variables.gradients import (
     backward_calls,
     grad_calls,
@@ -201,6 +202,10 @@ OBJECTS: Final[Family] = (
     weak_references.ROWS,
     context_variables.ROWS,
 )
+DISTRIBUTED: Final[Family] = (
+    collectives.ROWS,
+    process_groups.ROWS,
+)
 GRAPH_NODES: Final[Family] = (arguments.ROWS,)
 SYMBOLIC_NUMBERS: Final[Family] = (
     math_functions.ROWS,
@@ -262,6 +267,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     BUILTIN_TYPES,
     CALLABLES,
     OBJECTS,
+    DISTRIBUTED,
     GRAPH_NODES,
     SYMBOLIC_NUMBERS,
     TENSORS,

@@ -13,9 +13,10 @@ from torch import fx
 from framesmith.frontend.tracing.frame_layout import live_names
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import FAILURE_INSIDE
+from framesmith.graph.break_kinds import BACKEND_LIMIT, FAILURE_INSIDE
 from framesmith.graph.data_errors import may_raise
 from framesmith.graph.failures import STEP, changes
+from framesmith.graph.purity import is_collective
 from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.graph_nodes.graph_values import GraphValue
@@ -30,6 +31,7 @@ class ObservedValues:
         self._machine = machine
         self._version = 0
         self._is_noting = False
+        self._has_collectives = False
         self._nodes: dict[fx.Node, None] = {}
 
     def before_recording(self) -> None:
@@ -49,8 +51,15 @@ class ObservedValues:
         """Raise GraphBreak if a nested run recorded such an operation and its step has done something that can be seen.
 
         No trace can end inside of a nested run: the step that asked for the run would run natively and repeat that.
+        Where a backend replaces the captured operations, those before a failed one run once more to find it, which
+        collectives must not: the other processes do not take part.
         """
-        if not self._machine.value_ends.nested or not may_raise(node):
+        self._has_collectives = self._has_collectives or is_collective(node)
+        if not may_raise(node):
+            return
+        if self._has_collectives and not self._machine.tx.graph.runs_as_captured:
+            raise GraphBreak(BACKEND_LIMIT, f"{node.target}, which may raise, behind a collective")
+        if not self._machine.value_ends.nested:
             return
         step = node.meta[STEP][0]
         nodes = takewhile(lambda one: one.meta.get(STEP, (step, 0))[0] == step, reversed(node.graph.nodes))

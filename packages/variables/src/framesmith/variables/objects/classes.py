@@ -51,7 +51,7 @@ from framesmith.variables.objects.descriptors import (
     read_member,
 )
 from framesmith.variables.objects.lookup import Found, class_source, find
-from framesmith.variables.objects.native_enums import NATIVE_ENUM_META
+from framesmith.variables.objects.native_enums import NATIVE_GETTER
 from framesmith.variables.objects.special_methods import begin_method_call, call_method, find_special_method
 
 ROWS: Final = Rows()
@@ -108,7 +108,7 @@ class ClassTracker(KnownValue[type]):
         own; a Python call in tail position may be left pending."""
         meta = type(self.value)
         getter = static_lookup(meta, "__getattribute__")
-        if getter is not type.__getattribute__ and meta is not NATIVE_ENUM_META:
+        if getter is not type.__getattribute__ and getter is not NATIVE_GETTER:
             hook = find(tx, meta, "__getattribute__")
             if hook is None or hook.kind is not FunctionType:
                 return self.unsupported(f"reading attribute {name!r}")

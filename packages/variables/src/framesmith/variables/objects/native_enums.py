@@ -5,12 +5,15 @@ from typing import Final
 import torch
 import torch.nn.attention
 
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
 
 NATIVE_ENUM_META: Final = type(torch.nn.attention.SDPBackend)
-"""The metaclass of pybind11. Its `__getattribute__` differs from `type.__getattribute__` for methods in C alone."""
+"""The metaclass of pybind11."""
+NATIVE_GETTER: Final = static_lookup(NATIVE_ENUM_META, "__getattribute__")
+"""How it, and metaclasses that derive from it, read attributes: as `type.__getattribute__`, but for methods in C."""
 
 
 def is_native_enum(kind: object) -> bool:

@@ -1,0 +1,241 @@
+"""Collectives of `torch.distributed`: nodes of the graph, where the call is a plain one; otherwise they run natively.
+
+Plain: not asynchronous, of strided real tensors that autograd does not follow, in a group that this process is in. The other processes have to
+make the same calls in the same order, as they do in eager; a collective is neither dropped nor moved.
+"""
+
+import importlib
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Final
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.callables.polyfill_functions import polyfill_function
+from framesmith.variables.callables.polyfill_rows import register_polyfill
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.registry import Priority
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.distributed.process_groups import ProcessGroupTracker, default_group
+from framesmith.variables.polyfills import collectives
+from framesmith.variables.tensors.tensors import TensorTracker
+
+ROWS: Final = Rows()
+_NONE: Final = Constant(None)
+_FALSE: Final = Constant(False)
+
+
+def _refuse(name: str, why: str = "") -> GraphBreak:
+    return GraphBreak(NATIVE_CALL, f"torch.distributed.{name}(){why and ', ' + why}")
+
+
+def _require_group(tx: TraceContext, name: str, group: Tracker, async_op: Tracker) -> dist.ProcessGroup:
+    """The process group of a call. Breaks the graph for an asynchronous one, and where this process is in no such group."""
+    if async_op.realize().as_python_constant():
+        raise _refuse(name, "asynchronous")
+    given = group.realize()
+    given = default_group(tx).realize() if given.is_python_constant() and not given.truth(tx) else given
+    if not isinstance(given, ProcessGroupTracker):
+        raise _refuse(name, "without a process group")
+    if given.value.rank() < 0:
+        raise _refuse(name, "of a group without this process")
+    # fake kernels of functional collectives are there once this module is
+    importlib.import_module("torch.distributed._functional_collectives")
+    return given.value
+
+
+def _require_tensors(name: str, *tensors: Tracker) -> list[TensorTracker]:
+    """The tensors of a call. Breaks the graph for those that a collective treats in a way of its own."""
+    found = [tensor.realize() for tensor in tensors]
+    plain = [one for one in found if isinstance(one, TensorTracker)]
+    if len(plain) < len(found):
+        raise _refuse(name, "of what is no plain tensor")
+    for one in plain:
+        if one.fake.is_complex() or one.fake.layout is not torch.strided:
+            raise _refuse(name, "of a complex or sparse tensor")
+        if one.fake.requires_grad and torch.is_grad_enabled():
+            raise _refuse(name, "of a tensor that requires a gradient")
+    if len({one.fake.dtype for one in plain}) > 1:
+        raise _refuse(name, "of tensors of several types")
+    return plain
+
+
+def _reduction(name: str, op: Tracker | None) -> Tracker:
+    """The name of a reduction, as functional collectives take it."""
+    kind = dist.ReduceOp.SUM if op is None else op.realize().as_python_constant()
+    known = {
+        member: text.lower()
+        for text, member in dist.ReduceOp.RedOpType.__members__.items()
+        if text != "PREMUL_SUM"
+    }
+    if type(kind) is not dist.ReduceOp.RedOpType or kind not in known:
+        raise _refuse(name, f"with {op.describe() if op is not None else op}")
+    return Constant(known[kind])
+
+
+def _traced(function: Callable[..., object]) -> Callable[..., PendingCall]:
+    tracker = polyfill_function(function)
+    return lambda tx, *args: tracker.bind(tx, args, {})
+
+
+_ALL_REDUCE: Final = _traced(collectives.all_reduce)
+_BROADCAST: Final = _traced(collectives.broadcast)
+_ALL_GATHER: Final = _traced(collectives.all_gather)
+_ALL_GATHER_SINGLE: Final = _traced(collectives.all_gather_single)
+_REDUCE_SCATTER_SINGLE: Final = _traced(collectives.reduce_scatter_single)
+_ALL_TO_ALL_SINGLE: Final = _traced(collectives.all_to_all_single)
+
+
+def all_reduce(
+    tx: TraceContext,
+    tensor: Tracker,
+    op: Tracker | None = None,
+    group: Tracker = _NONE,
+    async_op: Tracker = _FALSE,
+) -> PendingCall:
+    """`dist.all_reduce`."""
+    found = _require_group(tx, "all_reduce", group, async_op)
+    _require_tensors("all_reduce", tensor)
+    return _ALL_REDUCE(tx, tensor, _reduction("all_reduce", op), Constant(found.group_name))
+
+
+def broadcast(
+    tx: TraceContext,
+    tensor: Tracker,
+    src: Tracker = _NONE,
+    group: Tracker = _NONE,
+    async_op: Tracker = _FALSE,
+    group_src: Tracker = _NONE,
+) -> PendingCall:
+    """`dist.broadcast`."""
+    found = _require_group(tx, "broadcast", group, async_op)
+    _require_tensors("broadcast", tensor)
+    ranks = dist.get_process_group_ranks(found)
+    whole, inside = src.realize().as_python_constant(), group_src.realize().as_python_constant()
+    if (whole is None) == (inside is None) or (inside is None and whole not in ranks):
+        raise _refuse("broadcast", "from no process of the group")
+    rank = ranks.index(whole) if isinstance(whole, int) else inside
+    return _BROADCAST(tx, tensor, Constant(rank), Constant(found.group_name))
+
+
+def all_gather(
+    tx: TraceContext,
+    tensor_list: Tracker,
+    tensor: Tracker,
+    group: Tracker = _NONE,
+    async_op: Tracker = _FALSE,
+) -> PendingCall:
+    """`dist.all_gather` into a list of tensors of one shape."""
+    found = _require_group(tx, "all_gather", group, async_op)
+    outputs = tensor_list.realize()
+    if not isinstance(outputs, ListTracker) or len(outputs.items) != found.size():
+        raise _refuse("all_gather", "into something else than a list of a tensor for each process")
+    one, *others = _require_tensors("all_gather", tensor, *outputs.items)
+    if any(other.fake.shape != one.fake.shape for other in others) or one.fake.is_contiguous() is False:
+        raise _refuse("all_gather", "of tensors of several shapes")
+    return _ALL_GATHER(tx, outputs, one, Constant(found.size()), Constant(found.group_name))
+
+
+def all_gather_single(
+    tx: TraceContext, output: Tracker, input: Tracker, group: Tracker = _NONE, async_op: Tracker = _FALSE
+) -> PendingCall:
+    """`dist.all_gather_into_tensor`, which is `all_gather_single` in newer versions of torch."""
+    found = _require_group(tx, "all_gather_single", group, async_op)
+    whole, part = _require_tensors("all_gather_single", output, input)
+    _require_parts("all_gather_single", whole, part, found.size())
+    return _ALL_GATHER_SINGLE(tx, whole, part, Constant(found.size()), Constant(found.group_name))
+
+
+def reduce_scatter_single(
+    tx: TraceContext,
+    output: Tracker,
+    input: Tracker,
+    op: Tracker | None = None,
+    group: Tracker = _NONE,
+    async_op: Tracker = _FALSE,
+) -> PendingCall:
+    """`dist.reduce_scatter_tensor`, which is `reduce_scatter_single` in newer versions of torch."""
+    found = _require_group(tx, "reduce_scatter_single", group, async_op)
+    part, whole = _require_tensors("reduce_scatter_single", output, input)
+    _require_parts("reduce_scatter_single", whole, part, found.size())
+    reduction = _reduction("reduce_scatter_single", op)
+    size, name = Constant(found.size()), Constant(found.group_name)
+    return _REDUCE_SCATTER_SINGLE(tx, part, whole, reduction, size, name)
+
+
+def all_to_all_single(
+    tx: TraceContext,
+    output: Tracker,
+    input: Tracker,
+    output_split_sizes: Tracker = _NONE,
+    input_split_sizes: Tracker = _NONE,
+    group: Tracker = _NONE,
+    async_op: Tracker = _FALSE,
+) -> PendingCall:
+    """`dist.all_to_all_single` of equal parts; parts of other sizes run natively."""
+    found = _require_group(tx, "all_to_all_single", group, async_op)
+    result, given = _require_tensors("all_to_all_single", output, input)
+    for sizes in (output_split_sizes.realize(), input_split_sizes.realize()):
+        if not (isinstance(sizes, Constant) and sizes.value is None):
+            raise _refuse("all_to_all_single", "with sizes of the parts")
+    rows, size = given.fake.shape[0] if given.fake.dim() else 0, found.size()
+    if result.fake.shape != given.fake.shape or type(rows) is not int or not rows or rows % size:
+        raise _refuse("all_to_all_single", "of tensors that have no equal parts")
+    parts = ListTracker([Constant(rows // size) for _ in range(size)])
+    return _ALL_TO_ALL_SINGLE(tx, result, given, parts, parts, Constant(found.group_name))
+
+
+def _require_parts(name: str, whole: TensorTracker, part: TensorTracker, size: int) -> None:
+    """Break the graph unless the whole is `size` parts put together. Some backends of groups take stacked parts, too."""
+    shape = part.fake.shape
+    if not shape or tuple(whole.fake.shape) != (shape[0] * size, *shape[1:]):
+        raise _refuse(name, "of tensors that do not fit each other")
+    if not (whole.fake.is_contiguous() and part.fake.is_contiguous()):
+        raise _refuse(name, "of tensors that are not contiguous")
+
+
+_CAPTURED: Final[dict[str, Callable[..., PendingCall]]] = {
+    "all_reduce": all_reduce,
+    "broadcast": broadcast,
+    "all_gather": all_gather,
+    "all_gather_into_tensor": all_gather_single,
+    "all_gather_single": all_gather_single,
+    "reduce_scatter_tensor": reduce_scatter_single,
+    "reduce_scatter_single": reduce_scatter_single,
+    "all_to_all_single": all_to_all_single,
+}
+
+
+def _run_natively(function: Callable[..., object], name: str) -> None:
+    """A call of the function is one graph break, whatever it does inside."""
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        raise GraphBreak(NATIVE_CALL, f"{name}()")
+
+    ROWS.call(function, priority=Priority.LISTED)(call)
+
+
+def _list_rows(names: Sequence[str]) -> None:
+    """The rows of what `torch.distributed` exports."""
+    for function in dict.fromkeys(getattr(dist, name, None) for name in names):
+        if type(function) is not FunctionType or hasattr(function, "__deprecated__"):
+            continue  # one that is deprecated warns, and calls another one
+        captured = _CAPTURED.get(function.__name__)
+        if captured is not None:
+            ROWS.call(function)(captured)
+        elif not function.__name__.startswith(("is_", "supports_")):
+            _run_natively(function, f"torch.distributed.{function.__name__}")
+
+
+if dist.is_available():
+    _list_rows(dist.distributed_c10d.__all__)
+    # what the reducer of data parallel training does before and after the module
+    for _method in (DistributedDataParallel._pre_forward, DistributedDataParallel._post_forward):
+        _run_natively(_method, f"torch.nn.parallel.{_method.__qualname__}")
+    # notes for TorchDynamo which module is running, and does nothing else
+    register_polyfill(DistributedDataParallel._inside_ddp_forward, collectives.inside_module, ROWS)

@@ -1,0 +1,217 @@
+"""Programs of two processes, each run eagerly and compiled; the first process prints what it found as JSON.
+
+`python -m tests.end_to_end.collective_programs FILE BACKEND`: FILE is where the processes meet.
+"""
+
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+from torch import multiprocessing, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from framesmith import frontend
+
+Program = Callable[[torch.Tensor], Any]
+PROGRAMS: dict[str, Program] = {}
+PLAIN: dict[str, Program] = {}
+"""Those that are one graph."""
+
+
+def plain(program: Program) -> Program:
+    """Add a program that is one graph."""
+    PLAIN[program.__name__] = PROGRAMS[program.__name__] = program
+    return program
+
+
+def broken(program: Program) -> Program:
+    """Add a program that breaks the graph."""
+    PROGRAMS[program.__name__] = program
+    return program
+
+
+@plain
+def all_reduce(x):
+    y = x * 2
+    dist.all_reduce(y)
+    return y + 1
+
+
+@plain
+def all_reduce_of_the_argument(x):
+    given = dist.all_reduce(x, dist.ReduceOp.MAX)
+    return given, x * 2
+
+
+@plain
+def product(x):
+    dist.all_reduce(tensor=x, op=dist.ReduceOp.PRODUCT, group=dist.group.WORLD)
+    return x
+
+
+@plain
+def functional_all_reduce(x):
+    return functional.all_reduce(x * 2, "sum", dist.group.WORLD) + 1
+
+
+@plain
+def broadcast(x):
+    dist.broadcast(x, 1)
+    return x * 2
+
+
+@plain
+def all_gather(x):
+    found = [torch.empty_like(x) for _ in range(dist.get_world_size())]
+    dist.all_gather(found, x * 2)
+    return torch.cat(found)
+
+
+@plain
+def all_gather_into_tensor(x):
+    flat, rows = x.new_empty(8), x.new_empty(4, 2)
+    dist.all_gather_into_tensor(flat, x)
+    dist.all_gather_into_tensor(rows, x.reshape(2, 2) + 1)
+    return flat, rows
+
+
+@plain
+def reduce_scatter_tensor(x):
+    part = x.new_empty(2)
+    dist.reduce_scatter_tensor(part, x)
+    return part
+
+
+@plain
+def all_to_all_single(x):
+    found = torch.empty_like(x)
+    dist.all_to_all_single(found, x)
+    return found
+
+
+@plain
+def ranks(x):
+    group = dist.group.WORLD
+    assert group is not None
+    return x * (dist.get_rank() + 1) + dist.get_world_size() + group.size(), dist.get_rank(group)
+
+
+@plain
+def an_unused_result(x):
+    functional.all_reduce(x, "sum", dist.group.WORLD)
+    dist.all_reduce(x)
+    return x
+
+
+@plain
+def a_mean_of_statistics(x):
+    with torch.no_grad():
+        total = torch.stack([x.sum(), x.square().sum(), x.new_tensor(x.numel())])
+        dist.all_reduce(total)
+    mean = total[0] / total[2]
+    return (x - mean) / (total[1] / total[2] - mean**2).sqrt()
+
+
+@broken
+def asynchronous(x):
+    work = dist.all_reduce(x, async_op=True)
+    y = torch.ones(4) * 3
+    work.wait()
+    return x + y
+
+
+@broken
+def barrier(x):
+    y = x + 1
+    dist.barrier()
+    return y * 2
+
+
+@broken
+def objects(x):
+    found = [None, None]
+    dist.all_gather_object(found, {"rank": dist.get_rank()})
+    return x + found[1]["rank"]
+
+
+@broken
+def with_a_gradient(x):
+    y = x.requires_grad_() * 2
+    with torch.no_grad():
+        z = y.detach()
+        dist.all_reduce(z)
+    return (y + z).detach()
+
+
+def fails_here_only(x):
+    y = x * 2
+    dist.all_reduce(y)
+    return y[torch.tensor([9 - 8 * dist.get_rank()])]
+
+
+def train(step: Callable[[], Any], model: nn.Module, rank: int) -> list[float]:
+    """Losses of four steps."""
+    optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
+    for number in range(4):
+        torch.manual_seed(2 * number + rank)
+        loss = step()(torch.randn(3, 4)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses
+
+
+def make_model() -> nn.Module:
+    """The same model in each process."""
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+
+
+def data_parallel(rank: int, backend: str) -> list[list[float]]:
+    """Losses in eager, of a compiled model in the wrapper, of the compiled wrapper; and the breaks of the last."""
+    found = []
+    for inside, outside in ((False, False), (True, False), (False, True)):
+        model = make_model()
+        model = frontend.compile(model, backend=backend) if inside else model
+        wrapped = DistributedDataParallel(model)
+        called = frontend.compile(wrapped, backend=backend) if outside else wrapped
+        found.append(train(lambda called=called: called, model, rank))
+    return [*found, [frontend.explain(called)().break_count]]
+
+
+def run(rank: int, place: str, backend: str) -> None:
+    """One process."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{place}", rank=rank, world_size=2)
+    told = {}
+    for name, program in PROGRAMS.items():
+        compiled, same = frontend.compile(program, backend=backend), []
+        for number in range(3):
+            one, other = (torch.arange(4.0) + rank + number for _ in range(2))
+            expected, result = program(one), compiled(other)
+            same.append(repr(expected) == repr(result) and torch.equal(one, other))
+        told[name] = [all(same), frontend.explain(compiled)().break_count]
+    compiled = frontend.compile(fails_here_only, backend=backend)
+    for _ in range(2):
+        try:
+            found = compiled(torch.ones(4)).tolist()
+        except IndexError:
+            found = "IndexError"
+        after = torch.ones(1)
+        dist.all_reduce(after)  # the next collective of both processes is the same one
+        told["fails"] = [found, after.item()]
+    told["data parallel"] = data_parallel(rank, backend)
+    if rank == 0:
+        print(json.dumps(told))
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    multiprocessing.spawn(run, args=(sys.argv[1], sys.argv[2]), nprocs=2)

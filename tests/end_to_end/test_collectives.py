@@ -1,0 +1,38 @@
+"""Collectives of two processes in a graph, and what breaks it there; data parallel training both ways round."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.end_to_end.collective_programs import PLAIN, PROGRAMS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", params=["eager", "aot_eager"])
+def told(request, tmp_path_factory):
+    """What the first process found."""
+    place = tmp_path_factory.mktemp("processes") / "meet"
+    command = [sys.executable, "-m", "tests.end_to_end.collective_programs", str(place), request.param]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_collective_is_as_in_eager(told, name):
+    is_same, breaks = told[name]
+    assert is_same
+    assert bool(breaks) is (name not in PLAIN)
+
+
+def test_a_graph_that_fails_in_one_process_makes_no_collective_twice(told):
+    assert told["fails"] == ["IndexError", 2.0]
+
+
+def test_data_parallel_training_both_ways_round(told):
+    eager, inside, outside, (breaks,) = told["data parallel"]
+    assert eager == pytest.approx(inside, rel=1e-6) and eager == pytest.approx(outside, rel=1e-6)
+    assert breaks == 2  # what the reducer does before and after the module
