@@ -9,7 +9,8 @@ from pathlib import Path
 
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.tables import Signpost, signposts
-from framesmith.frontend.signposts.topics import TOPICS, Topic
+from framesmith.frontend.signposts.topic import Topic
+from framesmith.frontend.signposts.topics import TOPICS
 from framesmith.graph.breaks import BreakKind, all_kinds
 from tools.drawing import architecture
 
