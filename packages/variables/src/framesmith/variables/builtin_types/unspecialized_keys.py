@@ -1,5 +1,4 @@
-"""Unspecialized keys (ADR 0010): numbers and texts, different in each iteration of a loop, that the trace must not
-read.
+"""Unspecialized keys (ADR 0010): numbers and texts that change with each iteration, which the trace must not read.
 
 A store under such a key in an existing dict or set, of which only single keys were read before, is made after the
 graph. The trace can ask nothing of the container after that, since the key may equal any other.

@@ -1,5 +1,7 @@
-"""Rows for the functions of the module `builtins` that call one slot of their operand, and those that always
-break the graph. Constructors are in `constructors`, reductions and sorting in `reductions`."""
+"""Rows for functions of the module `builtins` that call one slot of their operand, or always break the graph.
+
+Constructors are in `constructors`, reductions and sorting in `reductions`.
+"""
 
 import builtins
 from dataclasses import replace

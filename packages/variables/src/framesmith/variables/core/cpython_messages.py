@@ -1,6 +1,6 @@
-"""Error messages of the Python that runs, found once by making it fail: on an object without special methods, in an
-empty container.
+"""Error messages of the Python that runs, found once by making it fail.
 
+It fails on an object without special methods, in an empty container, and the like.
 The classes `...Sample` are what it is made to fail on; no program sees an instance of them. Which message belongs to which operation
 is said where it is raised.
 """

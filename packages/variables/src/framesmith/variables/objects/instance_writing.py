@@ -1,5 +1,4 @@
-"""The code that an entry runs after the graph for instances:
-it builds new ones and replays changes without user code.
+"""The code that an entry runs after the graph for instances: it builds new ones and replays changes without user code.
 
 The tracker is in `objects.instances`.
 """

@@ -1,5 +1,6 @@
-"""Tensors as older programs make them: `torch.Tensor(2, 3)`, `torch.FloatTensor([1.0])`, `Variable(x)`, and the classes of
-`x.type(torch.FloatTensor)`, which stand for a dtype on the CPU.
+"""Tensors as older programs make them: `torch.Tensor(2, 3)`, `torch.FloatTensor([1.0])`, `Variable(x)`.
+
+And the classes of `x.type(torch.FloatTensor)`, which stand for a dtype on the CPU.
 """
 
 from typing import Final
