@@ -15,9 +15,10 @@ import torch
 
 from framesmith.frontend import events
 from framesmith.frontend.argument_checks import make_argument_error, make_not_callable_error
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
-from framesmith.frontend.cache.trace_start import NEVER_COMPILED, MethodDefinition
+from framesmith.frontend.cache.trace_start import NEVER_COMPILED
 from framesmith.frontend.compile_arguments import require_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions

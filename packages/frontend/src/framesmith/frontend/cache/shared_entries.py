@@ -16,8 +16,9 @@ from types import CodeType, FunctionType, MethodType
 from typing import Final, TypeAlias, final
 
 from framesmith.frontend.build_entry import BuiltEntry
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.portable import is_portable
-from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.dynamic_marks import breaks_marks
 from framesmith.frontend.events import EntryRecord
 from framesmith.frontend.exits.ending import ResumeTarget

@@ -16,7 +16,8 @@ from typing import Final, final
 
 import torch
 
-from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.cache.method_definition import MethodDefinition
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.machine import reading_of
