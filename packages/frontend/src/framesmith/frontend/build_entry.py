@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
-from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states, mixes_identities
+from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.events import counters
@@ -36,7 +36,7 @@ from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
-from framesmith.frontend.tracing.replanning import MixedIdentities, PlannedStop, Restart
+from framesmith.frontend.tracing.replanning import MixedIdentities, PlannedStop, Restart, mixes_identities
 from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
@@ -237,6 +237,7 @@ class EntryBuilder:
     ) -> BuiltEntry:
         """Trace once. Raises Restart where the trace has to be made again, with another stop, MixedIdentities where it
         has to be with `exact` numbers of objects."""
+        # 1 prepare
         trace = prepare_trace(self.start.code, self.options, self.policy, stop, name)
         trace.tx.changes.exact_identities = exact
         try:
@@ -245,6 +246,8 @@ class EntryBuilder:
             trace.release()
 
     def _build_from(self, trace: Trace, values: Sequence[object]) -> BuiltEntry:
+        """Phases 2 to 6 (see the module), on a trace that `prepare_trace` has put together; a native entry where the state
+        cannot be rebuilt after the graph."""
         state = GlobalState.capture()
         recorder, machine, writer, backend = trace.recorder, trace.machine, trace.writer, self.options.backend
         replay = backend if isinstance(backend, Replay) else None
@@ -254,6 +257,7 @@ class EntryBuilder:
                 try:
                     if self.watch is not None:
                         self.watch.begin(trace)
+                    # 2 execute the frames symbolically
                     end = trace.run(self.start, values)
                     if mixes_identities(trace.tx):
                         raise MixedIdentities
@@ -264,10 +268,12 @@ class EntryBuilder:
                         refusal = self.on_break(reason, stack, has_strict_breaks(machine))
                     if self.watch is not None:
                         self.watch.finish(trace)
+                    # 3 write the changes and the ending
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
                     check_new_memory(trace.tx, outputs)
+                    # 4 hand the graph to the backend
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
                     trace.tx.changes.ambient.restore()
@@ -278,6 +284,7 @@ class EntryBuilder:
             reached, stack = locate_trace(machine, self.start.code)
             refusal = self.on_break(unwritable, stack, has_strict_breaks(machine))
             return build_native_entry(self.start, unwritable, reached, stack, refusal)
+        # 5 collect the guards
         guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
         guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
         guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
@@ -291,6 +298,7 @@ class EntryBuilder:
         if graph.failures is not None and replay is None:
             made = made_among((*graph.inputs, *writer.loads))
             recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs, made)
+        # 6 put the entry together
         text = write_entry(
             self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery)
         )
