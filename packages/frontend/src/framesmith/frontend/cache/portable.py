@@ -27,13 +27,15 @@ _PLAIN: Final = frozenset(
     map(id, (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), slice, range, CodeType,
              torch.dtype, torch.device, torch.layout, torch.memory_format))
 )  # fmt: skip
-"""Types by identity: to look a user's class up would run the `__hash__` and `__eq__` of its metaclass."""
+"""The ids of types whose values are constants. Ids, since a lookup of a user's class would run the `__hash__` and
+`__eq__` of its metaclass."""
 _HOOKS: Final = frozenset(
     id(value) for name, value in vars(module_code).items() if name.startswith("_global_")
 )
+"""The ids of the tables of global hooks of modules, which live as long as torch."""
 _CONTAINERS: Final = frozenset(map(id, (tuple, frozenset, list, set)))
-#: Claims that hold what a class holds, and so nothing that dies before an imported class; numbers; arithmetic.
 _HARMLESS: Final = (ClassAttribute, ClassStructure, ShapeExpression)
+"""Claims that hold only what lives as long as the class they speak of, or numbers and arithmetic on them."""
 
 
 def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:

@@ -347,8 +347,10 @@ class CompiledUnit:
 
     # -- making entries ----------------------------------------------------------------------------
     def _make_entry(self, values: Sequence[object]) -> Entry:
-        """Make an entry and keep it, unless it refuses to go on: it has no guards on what made its operation raise, and other
-        values need not do so."""
+        """Make an entry.
+
+        Keep it, except an entry with a refusal: no guard covers the raise, so it is valid for this call only.
+        """
         if self._first is not None:
             self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))
         warn_of_ignored()

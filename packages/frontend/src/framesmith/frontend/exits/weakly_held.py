@@ -1,4 +1,4 @@
-"""Variables that are not read again, but whose end a weak reference may show: a break hands them over.
+"""Dead variables that a break must still keep alive, because a weak reference may observe them.
 
 **An instance that a native operation was given may be weakly referenced afterwards**, by a registry or a cache, so it
 has to live as long as it does in CPython. The same goes for an instance that existed before the trace, and for a new

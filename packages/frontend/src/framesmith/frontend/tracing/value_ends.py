@@ -1,4 +1,4 @@
-"""Where the program sees the end of an existing value, the entry ends with the operation that lets go of it.
+"""End the entry at the operation that drops the last reference, if the program can observe the deallocation.
 
 CPython frees a value when the last reference to it goes. If the entry did not end there, it would free the value at its
 own end, after what comes next. The values that matter are those with `__del__`, and those that are weakly referenced in

@@ -1,4 +1,8 @@
-"""Another module that is to do what a plan says: whether it may, and what the trace has to know of it afterwards."""
+"""Match a second module against a recorded call.
+
+Whether it may do what the plan of that call says, and what the trace has to know of it afterwards. Not here: the plan,
+in `blocks.recordings`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
