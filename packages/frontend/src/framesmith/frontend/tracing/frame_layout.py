@@ -6,7 +6,7 @@ from itertools import pairwise
 from types import CodeType
 from typing import TypeAlias, final
 
-from framesmith.bytecode.resume import ResumeLayout, Slot
+from framesmith.bytecode.resume import ResumeLayout, StackItem
 from framesmith.frontend.tracing.finalizers import has_observable_lifetime
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables
 from framesmith.frontend.tracing.frame_roles import FrameRole
@@ -26,7 +26,7 @@ class FrameLayout:
     """The `id` of its globals: equal code of two modules does not share a continuation."""
     index: int
     """The operation at which it resumes."""
-    stack: tuple[Slot, ...]
+    stack: tuple[StackItem, ...]
     """What each item of its stack is: NULL, a value, or the exception that is handled."""
     locals: tuple[str, ...]
     """The names of the locals that are handed over."""
@@ -70,7 +70,7 @@ def layout_of(
         frame.code,
         id(frame.namespace.value),
         index,
-        tuple(slot_of(value) for value in frame.stack),
+        tuple(stack_item_of(value) for value in frame.stack),
         tuple(name for name, value in frame.locals.items() if name in live or keeps(value)),
         tuple(frame.cells),
         frame.replacement is not None,
@@ -85,11 +85,11 @@ def values_in_slots(stack: Sequence[Tracker]) -> list[Tracker]:
     return [slot.current if isinstance(slot, SavedException) else slot for slot in slots]
 
 
-def slot_of(value: Tracker) -> Slot:
+def stack_item_of(value: Tracker) -> StackItem:
     """The kind of stack slot that holds a tracker."""
     if isinstance(value, Null):
-        return Slot.NULL
-    return Slot.HANDLED if isinstance(value, SavedException) else Slot.VALUE
+        return StackItem.NULL
+    return StackItem.HANDLED if isinstance(value, SavedException) else StackItem.VALUE
 
 
 def live_names(frame: Frame, index: int) -> frozenset[str]:
