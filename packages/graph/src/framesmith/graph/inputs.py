@@ -135,7 +135,7 @@ def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) ->
 
 
 def needs_plain_form(kind: type) -> bool:
-    """Whether this is a class of tensors in Python that overrides no operation of the dispatcher."""
+    """Whether this is a class of tensors in Python that overrides no operation of torch's dispatcher."""
     disabled = torch._C._disabled_torch_dispatch_impl
     return is_subclass(kind) and getattr(kind, "__torch_dispatch__", None) is disabled
 

@@ -153,7 +153,7 @@ PROGRAM_TOPICS: Final = (
         "views of tensors",
         ("view", "view of tensor", "view of input", "slice tensor", "index tensor", "storage offset"),
         (
-            ("the fake of an input that is a view", "ShapeWorld.fake"),
+            ("the fake of an input that is a view", "ShapeEnvAdapter.fake"),
             ("its offset is guarded only if it was read", "StorageOffsets"),
             ("`tensor[parts]`", "subscripts.take_view"),
             ("a tensor and its base are restored together", "fake_tensors.snapshots"),
