@@ -57,7 +57,7 @@ class Part:
 
     source: Source
     value: object
-    is_own: bool
+    is_inside: bool
     tracker: TensorTracker | None
 
 
@@ -208,9 +208,9 @@ def _parts(wrapper: Wrapper, below: Sequence[Source], arguments: Sequence[Tracke
             continue
         if isinstance(tracker, TensorTracker) and not tracker.dims.is_static(tracker.fake.dim()):
             return None
-        is_own = tracker.source in inside
-        tensor = tracker if isinstance(tracker, TensorTracker) and is_own else None
-        parts.append(Part(source, held[0], is_own, tensor))
+        is_inside = tracker.source in inside
+        tensor = tracker if isinstance(tracker, TensorTracker) and is_inside else None
+        parts.append(Part(source, held[0], is_inside, tensor))
     return parts
 
 
