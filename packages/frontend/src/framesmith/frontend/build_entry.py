@@ -96,7 +96,7 @@ class BuiltEntry:
 
 @final
 @dataclass(frozen=True, slots=True)
-class BuiltPrefix:
+class BuiltPartialEntry:
     """An entry for what a call did before a step of its trace, whose operation runs natively then (ADR 0015).
 
     `step`: the one in front of which it stops, which may be an earlier one; 0 if all of it runs natively.
@@ -208,7 +208,7 @@ class EntryBuilder:
         reached = UserLocation.of(code)
         return build_native_entry(self.start, reason, reached, (), self.on_break(reason, (), False))
 
-    def build_prefix(self, values: Sequence[object], step: int) -> BuiltPrefix | None:
+    def build_partial(self, values: Sequence[object], step: int) -> BuiltPartialEntry | None:
         """Make an entry that stops before a step. None where no such entry can be made."""
         reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
         backend = Replay()
@@ -228,8 +228,8 @@ class EntryBuilder:
                 exact = True
                 continue
             if built.reason is reason:
-                return BuiltPrefix(built.text, stop.step, backend)
-            return BuiltPrefix(built.text, 0, backend) if built.runs_natively else None
+                return BuiltPartialEntry(built.text, stop.step, backend)
+            return BuiltPartialEntry(built.text, 0, backend) if built.runs_natively else None
         return None
 
     def _trace(
