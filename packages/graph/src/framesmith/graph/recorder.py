@@ -111,7 +111,7 @@ class Recorder:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, cls: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._span.pause()
         self._start.restore()

@@ -84,23 +84,23 @@ def derives(cls: object, base: type) -> bool:
     return any(one is base for one in resolution_order(cls))
 
 
-def is_descriptor(kind: type) -> bool:
+def is_descriptor(cls: type) -> bool:
     """Whether an entry of this type is bound when it is read through an instance (`tp_descr_get`)."""
-    return defines(kind, "__get__")
+    return defines(cls, "__get__")
 
 
-def is_data_descriptor(kind: type) -> bool:
+def is_data_descriptor(cls: type) -> bool:
     """Whether an entry of this type takes precedence over the instance's own attribute: its type stores *or* deletes.
 
     CPython has one slot for both, `tp_descr_set` (`PyDescr_IsData`).
     """
-    return defines(kind, "__set__") or defines(kind, "__delete__")
+    return defines(cls, "__set__") or defines(cls, "__delete__")
 
 
-def comes_first(kind: type) -> bool:
+def comes_first(cls: type) -> bool:
     """Whether an entry of this type is read before the instance's own attribute: a data descriptor that has `__get__`
     (`_PyObject_GenericGetAttrWithDict`); one without is hidden by the attribute."""
-    return is_descriptor(kind) and is_data_descriptor(kind)
+    return is_descriptor(cls) and is_data_descriptor(cls)
 
 
 def is_immutable(cls: object) -> bool:

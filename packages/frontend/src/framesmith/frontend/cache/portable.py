@@ -105,17 +105,17 @@ class _Check:
 
     def is_known(self, value: object) -> bool:
         """Whether an object lives as long as the program's modules do. It may be the user's: no code of its class runs."""
-        kind = type(value)
-        if id(kind) in _PLAIN or id(value) in self._known:
+        cls = type(value)
+        if id(cls) in _PLAIN or id(value) in self._known:
             return True
-        if issubclass(kind, Source):
+        if issubclass(cls, Source):
             return self.is_portable_source(cast(Source, value))
         # names and lines of the user's functions; tables of torch's own
-        if kind is Passage or id(value) in _HOOKS:
+        if cls is Passage or id(value) in _HOOKS:
             return True
-        if issubclass(kind, Comparable):
+        if issubclass(cls, Comparable):
             return self.are_fields_known(cast(Comparable, value))
-        is_container = id(kind) in _CONTAINERS
+        is_container = id(cls) in _CONTAINERS
         found = (
             all(map(self.is_known, cast("Iterable[object]", value))) if is_container else is_imported(value)
         )

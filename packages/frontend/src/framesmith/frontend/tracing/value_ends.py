@@ -56,10 +56,10 @@ def take_ownership(machine: Machine, given: Sequence[Lazy], point: ResumePoint) 
         if name in ends.borrowed:
             continue
         real = value.peek
-        kind = type(real)
-        if static_lookup(kind, "__del__") is not MISSING:
+        cls = type(real)
+        if static_lookup(cls, "__del__") is not MISSING:
             ends.held[id(real)] = EndingValue(real, value)
-        elif is_observable(kind) if watched else is_plain_instance(kind) and may_be_weakly_referenced(kind):
+        elif is_observable(cls) if watched else is_plain_instance(cls) and may_be_weakly_referenced(cls):
             if is_weakly_observed(real):
                 ends.held[id(real)] = EndingValue(real, value)
             else:

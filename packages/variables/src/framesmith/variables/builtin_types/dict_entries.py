@@ -76,9 +76,9 @@ class DictEntries:
         return []
 
 
-def update_pair(tx: TraceContext, kind: type, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
+def update_pair(tx: TraceContext, cls: type, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
     """The key and the value of one element of an update sequence; TypeError or ValueError when it is not a pair."""
-    ordered = issubclass(kind, OrderedDict)
+    ordered = issubclass(cls, OrderedDict)
     if not ordered and not any(defines(pair.python_type, name) for name in ("__iter__", "__getitem__")):
         _raise_not_a_pair(tx, index)
     members = unpack(tx, pair)

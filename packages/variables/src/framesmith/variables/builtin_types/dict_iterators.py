@@ -32,14 +32,14 @@ class DictIterator(IteratorTracker):
         owner: Tracker,
         state: DictEntries,
         pick: Callable[[DictEntry], Tracker],
-        kind: type,
+        cls: type,
         text: str,
         backwards: bool = False,
     ) -> None:
         self.owner: Tracker | None = owner
         self.state = state
         self.pick = pick
-        self.kind = kind
+        self.kind = cls
         self.text = text
         entries: Sequence[DictEntry] = list(state.by_name.values())
         self.entries = entries[::-1] if backwards else entries

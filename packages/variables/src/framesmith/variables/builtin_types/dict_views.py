@@ -72,9 +72,9 @@ class ViewTracker(Tracker):
         sample: OrderedDict[str, object] | dict[str, object]
         sample = OrderedDict() if issubclass(self.owner.kind, OrderedDict) else {}
         view = getattr(sample, self.name)()
-        kind = type(reversed(view) if backwards else iter(view))
+        cls = type(reversed(view) if backwards else iter(view))
         text = f"{'{reversed}' if backwards else '{iter}'}({{0}}.{self.name}())"
-        return DictIterator(self.owner, self.owner.state, PICK[self.name], kind, text, backwards)
+        return DictIterator(self.owner, self.owner.state, PICK[self.name], cls, text, backwards)
 
     def trackers(self, tx: TraceContext) -> list[Tracker]:
         """The keys, values or pairs, in order; guards the keys of an existing dict."""
@@ -238,8 +238,8 @@ for _name in PICK:
     _register_view(_name)
 
 
-def _register_reversed(kind: type) -> None:
-    @ROWS.call(kind.__dict__["__reversed__"])
+def _register_reversed(cls: type) -> None:
+    @ROWS.call(cls.__dict__["__reversed__"])
     def backwards(tx: TraceContext, self: ViewTracker, /) -> Tracker:
         return self.iterator(tx, backwards=True)
 

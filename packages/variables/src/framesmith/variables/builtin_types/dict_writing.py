@@ -17,7 +17,7 @@ PLAIN_KINDS: Final = (dict, OrderedDict, defaultdict)
 def write_new_dict(
     writer: Writer,
     tracker: Tracker,
-    kind: type,
+    cls: type,
     factory: Tracker | None,
     state: DictEntries,
     attributes: Attributes,
@@ -25,12 +25,12 @@ def write_new_dict(
     """Emit a new dict of one of `PLAIN_KINDS`: a display, or an empty one that is filled if it holds itself or has attributes."""
     stored, moved = state.in_stored_order(), state.items_to_move()
     if fills := bool(attributes) or reaches_itself(tracker):
-        name = writer.define(tracker, _write_call(writer, kind, factory, "{}"), "dict")
+        name = writer.define(tracker, _write_call(writer, cls, factory, "{}"), "dict")
         for entry in stored:
             writer.statement(f"{name}[{writer.value(entry.key)}] = {writer.value(entry.value)}")
     else:
         pairs = [f"{writer.value(entry.key)}: {writer.value(entry.value)}" for entry in stored]
-        name = _write_call(writer, kind, factory, f"{{{', '.join(pairs)}}}")
+        name = _write_call(writer, cls, factory, f"{{{', '.join(pairs)}}}")
     if moved and not fills:
         name = writer.define(tracker, name, "dict")
     _write_moves(name, moved, writer)
@@ -38,11 +38,11 @@ def write_new_dict(
     return name
 
 
-def _write_call(writer: Writer, kind: type, factory: Tracker | None, display: str) -> str:
-    if kind is dict:
+def _write_call(writer: Writer, cls: type, factory: Tracker | None, display: str) -> str:
+    if cls is dict:
         return display
-    name = writer.constant(kind, class_name(kind))
-    if kind is defaultdict:
+    name = writer.constant(cls, class_name(cls))
+    if cls is defaultdict:
         return f"{name}({'None' if factory is None else writer.value(factory)}, {display})"
     return f"{name}({'' if display == '{}' else display})"
 
@@ -50,14 +50,14 @@ def _write_call(writer: Writer, kind: type, factory: Tracker | None, display: st
 def write_dict_changes(
     writer: Writer,
     place: str,
-    kind: type,
+    cls: type,
     dropped: Iterable[Tracker],
     state: DictEntries,
     deferred: Iterable[tuple[Tracker, Tracker]],
 ) -> None:
     """Emit what the trace did to an existing dict: keys deleted, values changed, items added and moved, deferred stores."""
-    base = OrderedDict if issubclass(kind, OrderedDict) else dict
-    is_plain = kind in PLAIN_KINDS
+    base = OrderedDict if issubclass(cls, OrderedDict) else dict
+    is_plain = cls in PLAIN_KINDS
     store = "" if is_plain else writer.constant(base.__setitem__, "setitem")
     delete = "" if is_plain else writer.constant(base.__delitem__, "delitem")
     for key in dropped:

@@ -58,12 +58,12 @@ class DictTracker(Tracker):
     def __init__(
         self,
         source: Source | None = None,
-        kind: type = dict,
+        cls: type = dict,
         value: "dict[object, object] | None" = None,
         factory: Tracker | None = None,
     ) -> None:
         self.source = source
-        self.kind = kind
+        self.kind = cls
         self.value = value
         self.factory = factory
         self._owner: weakref.ReferenceType[Tracker] | None = None
@@ -449,10 +449,10 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
 
 
 def make_dict_tracker(
-    pairs: Iterable[tuple[Tracker, Tracker]], kind: type = dict, factory: Tracker | None = None
+    pairs: Iterable[tuple[Tracker, Tracker]], cls: type = dict, factory: Tracker | None = None
 ) -> DictTracker:
     """A dict created in the trace, from pairs whose keys are constants; use `store` for other keys."""
-    result = DictTracker(None, kind, None, factory)
+    result = DictTracker(None, cls, None, factory)
     for key, value in pairs:
         key = key.realize()
         if not key.is_python_constant():

@@ -23,13 +23,13 @@ class NonContainerSample:
     __contains__ = None
 
 
-def find_message(statement: str, kind: type = PlainSample) -> str:
+def find_message(statement: str, cls: type = PlainSample) -> str:
     """What CPython says when a statement fails for an object named `value`; `{}` stands for the name of its class."""
     try:
-        exec(statement, {"value": kind()})
+        exec(statement, {"value": cls()})
     except TypeError as error:
-        return str(error).replace("{", "{{").replace("}", "}}").replace(kind.__name__, "{}")
-    raise AssertionError(f"{kind.__name__} can do {statement}")
+        return str(error).replace("{", "{{").replace("}", "}}").replace(cls.__name__, "{}")
+    raise AssertionError(f"{cls.__name__} can do {statement}")
 
 
 class MisleadingSample:

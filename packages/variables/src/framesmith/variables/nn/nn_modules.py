@@ -255,6 +255,6 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 @ROWS.entry(INSTANCE_MAKERS, torch.nn.Module)
-def make_module(tx: TraceContext, kind: type) -> InstanceTracker:
+def make_module(tx: TraceContext, cls: type) -> InstanceTracker:
     """A module created in the trace; its `__init__` is inlined."""
-    return InstanceTracker(kind, shortcuts=SHORTCUTS)
+    return InstanceTracker(cls, shortcuts=SHORTCUTS)

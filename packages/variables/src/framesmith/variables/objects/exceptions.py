@@ -57,12 +57,12 @@ class ExceptionTracker(InstanceTracker):
 
     def __init__(
         self,
-        kind: type[BaseException],
+        cls: type[BaseException],
         args: Sequence[Tracker] = (),
         value: BaseException | None = None,
         source: Source | None = None,
     ) -> None:
-        super().__init__(kind, value, source)
+        super().__init__(cls, value, source)
         self.fields: dict[str, Tracker] = {}
         self.changed: dict[str, None] = {}
         self.passed: list[Place] = []
@@ -263,15 +263,15 @@ class TracebackTracker(Tracker):
 
 
 @ROWS.entry(EXCEPTION_MAKER, None)
-def make_exception(kind: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
+def make_exception(cls: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
     """The tracker of `kind(*args)` for an exception class."""
-    return ExceptionTracker(kind, args)
+    return ExceptionTracker(cls, args)
 
 
 @ROWS.entry(INSTANCE_MAKERS, BaseException)
-def _new_exception(tx: TraceContext, kind: type) -> InstanceTracker:
-    assert issubclass(kind, BaseException)
-    return ExceptionTracker(kind)
+def _new_exception(tx: TraceContext, cls: type) -> InstanceTracker:
+    assert issubclass(cls, BaseException)
+    return ExceptionTracker(cls)
 
 
 @ROWS.wrap_when(80, lambda _, value: issubclass(type(value), BaseException))

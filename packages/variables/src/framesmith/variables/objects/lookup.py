@@ -57,20 +57,20 @@ class Found:
         return tx.wrap(self.value, self.source) if self.stored is None else self.stored.realize()
 
 
-def class_source(kind: type) -> Source:
+def class_source(cls: type) -> Source:
     """The source of a class: a constant of the entry."""
-    return Pinned(kind, qualified_name(kind))
+    return Pinned(cls, qualified_name(cls))
 
 
-def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> Found | None:
-    """Look `name` up along the resolution order of `kind` (after the class
+def find(tx: TraceContext, cls: type, name: str, after: type | None = None) -> Found | None:
+    """Look `name` up along the resolution order of `cls` (after the class
     `after`, as `super` does); None if no class has it. Guards the result."""
     if after is not None or tx.changes.classes or tx.guards.facts is not None:
-        return _find(tx, kind, name, after)
+        return _find(tx, cls, name, after)
     # guards are never taken back, so what a first look-up found and guarded is true for the rest of the trace
-    known = tx.lookups.get((id(kind), name))
+    known = tx.lookups.get((id(cls), name))
     if known is None:
-        known = tx.lookups[id(kind), name] = (kind, _find(tx, kind, name, None))
+        known = tx.lookups[id(cls), name] = (cls, _find(tx, cls, name, None))
     found = known[1]
     assert found is None or isinstance(found, Found)
     return found

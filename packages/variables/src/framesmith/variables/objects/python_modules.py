@@ -105,9 +105,9 @@ class ModuleTracker(KnownValue[ModuleType]):
     def _guarded_class(self, tx: TraceContext) -> type:
         """The class of the module, guarded: it decides how attributes
         are looked up, and a program may set it (data model, 3.3.2.1)."""
-        kind = type(self.value)
-        tx.guard(self, TypeIs(kind), "an attribute of a module is looked up")
-        return kind
+        cls = type(self.value)
+        tx.guard(self, TypeIs(cls), "an attribute of a module is looked up")
+        return cls
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Modules hash by identity."""
@@ -123,11 +123,11 @@ def name_of(module: ModuleType) -> str:
     return str(module_dict(module).get("__name__"))
 
 
-def _find_computed(tx: TraceContext, kind: type, name: str) -> Found | None:
+def _find_computed(tx: TraceContext, cls: type, name: str) -> Found | None:
     """The data descriptor of this name in a subclass of the module type, if there is one; guarded."""
-    if not any(is_heap_type(base) for base in resolution_order(kind)):
+    if not any(is_heap_type(base) for base in resolution_order(cls)):
         return None
-    found = find(tx, kind, name)
+    found = find(tx, cls, name)
     is_computed = found is not None and is_heap_type(found.owner) and is_data_descriptor(found.kind)
     return found if is_computed else None
 

@@ -45,8 +45,8 @@ def is_of_object(found: Found) -> bool:
 
 def overrides_iteration(instance: Tracker) -> bool:
     """Whether a dict subclass has its own `__iter__`: C code then copies it through its methods (`dict_merge`)."""
-    kind = instance.python_type
-    return issubclass(kind, dict) and type(static_lookup(kind, "__iter__")) is FunctionType
+    cls = instance.python_type
+    return issubclass(cls, dict) and type(static_lookup(cls, "__iter__")) is FunctionType
 
 
 def find_special_method(tx: TraceContext, receiver: Tracker, name: str) -> Found | None:

@@ -185,10 +185,10 @@ def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:
 
 
 def _method_of(
-    tx: TraceContext, kind: type, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+    tx: TraceContext, cls: type, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker:
     """The bound method of the first operand of this class."""
-    operand = next(one for one in overriding_operands(args, kwargs) if one.python_type is kind)
+    operand = next(one for one in overriding_operands(args, kwargs) if one.python_type is cls)
     return operand.attribute(tx, NAME)
 
 

@@ -26,8 +26,8 @@ _SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.Dis
 class SwitchedOff(Tracker):
     """`torch._C.DisableTorchFunctionSubclass()`: within it no subclass is asked, which `OverrideState` counts."""
 
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
+    def __init__(self, cls: type) -> None:
+        self.kind = cls
         self.entered = False
         self.block = OpenBlock(self)
 
