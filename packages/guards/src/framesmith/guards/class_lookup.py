@@ -1,4 +1,4 @@
-"""How CPython reads a class: its resolution order, the entry that static look-up finds, what kind of descriptor it is.
+"""How CPython reads a class: its resolution order, the item of a class dictionary that static look-up finds, what kind of descriptor it is.
 
 The one place that walks a resolution order. Everything is read through the C-level descriptors of `type`, so no function
 here runs user code: a metaclass may define `__mro__`, `__dict__`, `__flags__` or `__getattribute__` itself. Nothing is
@@ -13,7 +13,7 @@ from weakref import ref
 
 @final
 class Missing:
-    """The type of `MISSING`, the answer when no class of the resolution order has an entry."""
+    """The type of `MISSING`, the answer when no class of the resolution order has an item."""
 
     __slots__ = ()
 
@@ -62,7 +62,7 @@ def static_lookup(cls: object, name: str) -> object:
 
 
 def owner_of(cls: object, name: str) -> type | None:
-    """The class whose entry `static_lookup` finds; None when there is none."""
+    """The class whose item `static_lookup` finds; None when there is none."""
     for base in resolution_order(cls) or ():
         if name in type_dict(base):
             return base
@@ -70,12 +70,12 @@ def owner_of(cls: object, name: str) -> type | None:
 
 
 def defines(cls: object, name: str) -> bool:
-    """Whether the class or one of its bases has an entry of this name; the metaclass is not searched."""
+    """Whether the class or one of its bases has an item of this name; the metaclass is not searched."""
     return owner_of(cls, name) is not None
 
 
 def overrides(cls: object, base: object, name: str) -> bool:
-    """Whether look-up on `cls` finds another entry than look-up on `base`."""
+    """Whether look-up on `cls` finds another value than look-up on `base`."""
     return static_lookup(cls, name) is not static_lookup(base, name)
 
 
@@ -85,12 +85,12 @@ def derives(cls: object, base: type) -> bool:
 
 
 def is_descriptor(cls: type) -> bool:
-    """Whether an entry of this type is bound when it is read through an instance (`tp_descr_get`)."""
+    """Whether a class item of this type is bound when it is read through an instance (`tp_descr_get`)."""
     return defines(cls, "__get__")
 
 
 def is_data_descriptor(cls: type) -> bool:
-    """Whether an entry of this type takes precedence over the instance's own attribute: its type stores *or* deletes.
+    """Whether a class item of this type takes precedence over the instance's own attribute: its type stores *or* deletes.
 
     CPython has one slot for both, `tp_descr_set` (`PyDescr_IsData`).
     """
@@ -98,7 +98,7 @@ def is_data_descriptor(cls: type) -> bool:
 
 
 def comes_first(cls: type) -> bool:
-    """Whether an entry of this type is read before the instance's own attribute: a data descriptor that has `__get__`
+    """Whether a class item of this type is read before the instance's own attribute: a data descriptor that has `__get__`
     (`_PyObject_GenericGetAttrWithDict`); one without is hidden by the attribute."""
     return is_descriptor(cls) and is_data_descriptor(cls)
 

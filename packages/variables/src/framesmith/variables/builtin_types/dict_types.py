@@ -57,7 +57,7 @@ def dict_remains(tracker: DictTracker) -> Iterable[object]:
     """The items under keys that the trace neither dropped nor stored; none once all were read."""
     if tracker.value is None or tracker.is_complete or tracker.deferred_stores:
         return ()
-    touched = [entry.key for entry in tracker.entries.values() if entry.original and entry.changed]
+    touched = [item.key for item in tracker.known_items.values() if item.original and item.changed]
     keys = [key.value for key in (*tracker.dropped.values(), *touched) if isinstance(key, Constant)]
     return [
         held for key, value in dict.items(tracker.value) if not _is_any(key, keys) for held in (key, value)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry
+from framesmith.variables.builtin_types.dict_items import DictItem, DictItems
 from framesmith.variables.builtin_types.odict_attributes import Attributes, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself
 from framesmith.variables.core.base import Tracker, Writer
@@ -19,17 +19,17 @@ def write_new_dict(
     tracker: Tracker,
     cls: type,
     factory: Tracker | None,
-    state: DictEntries,
+    state: DictItems,
     attributes: Attributes,
 ) -> str:
     """Emit a new dict of one of `PLAIN_KINDS`: a display, or an empty one that is filled if it holds itself or has attributes."""
     stored, moved = state.in_stored_order(), state.items_to_move()
     if fills := bool(attributes) or reaches_itself(tracker):
         name = writer.define(tracker, _write_call(writer, cls, factory, "{}"), "dict")
-        for entry in stored:
-            writer.statement(f"{name}[{writer.value(entry.key)}] = {writer.value(entry.value)}")
+        for item in stored:
+            writer.statement(f"{name}[{writer.value(item.key)}] = {writer.value(item.value)}")
     else:
-        pairs = [f"{writer.value(entry.key)}: {writer.value(entry.value)}" for entry in stored]
+        pairs = [f"{writer.value(item.key)}: {writer.value(item.value)}" for item in stored]
         name = _write_call(writer, cls, factory, f"{{{', '.join(pairs)}}}")
     if moved and not fills:
         name = writer.define(tracker, name, "dict")
@@ -52,7 +52,7 @@ def write_dict_changes(
     place: str,
     cls: type,
     dropped: Iterable[Tracker],
-    state: DictEntries,
+    state: DictItems,
     deferred: Iterable[tuple[Tracker, Tracker]],
 ) -> None:
     """Emit what the trace did to an existing dict: keys deleted, values changed, items added and moved, deferred stores."""
@@ -63,20 +63,20 @@ def write_dict_changes(
     for key in dropped:
         name = writer.value(key)
         writer.statement(f"del {place}[{name}]" if is_plain else f"{delete}({place}, {name})")
-    entries = state.in_stored_order()
-    changed = [entry for entry in entries if entry.original and entry.changed]
-    changed += [entry for entry in entries if not entry.original]
+    known_items = state.in_stored_order()
+    changed = [item for item in known_items if item.original and item.changed]
+    changed += [item for item in known_items if not item.original]
     text = "{}[{}] = {}" if is_plain else f"{store}({{}}, {{}}, {{}})"
-    for entry in changed:
-        writer.statement(text.format(place, writer.value(entry.key), writer.value(entry.value)))
+    for item in changed:
+        writer.statement(text.format(place, writer.value(item.key), writer.value(item.value)))
     _write_moves(place, state.items_to_move(), writer)
     for key, value in deferred:
         writer.statement(text.format(place, writer.value(key), writer.value(value)))
 
 
-def _write_moves(place: str, moved: Iterable[DictEntry], writer: Writer) -> None:
+def _write_moves(place: str, moved: Iterable[DictItem], writer: Writer) -> None:
     """Emit the `move_to_end` calls that order an OrderedDict. The
     order of its dict part, which `dict.keys` shows, is kept."""
-    for entry in moved:
+    for item in moved:
         move = writer.constant(OrderedDict.move_to_end, "move_to_end")
-        writer.statement(f"{move}({place}, {writer.value(entry.key)})")
+        writer.statement(f"{move}({place}, {writer.value(item.key)})")

@@ -141,7 +141,7 @@ class ClassTracker(KnownValue[type]):
         )
 
     def begin_class_get(self, tx: TraceContext, found: Found) -> Tracker | PendingCall:
-        """The value of a class entry read through the class: `entry.__get__(None, cls)`."""
+        """The value of a class item read through the class: `item.__get__(None, cls)`."""
         kind = found.kind
         if kind in (FunctionType, BuiltinFunctionType) or static_lookup(kind, "__get__") is static_lookup(
             object, "__get__"
@@ -288,9 +288,9 @@ class ClassTracker(KnownValue[type]):
         return f"class {self.value.__qualname__}"
 
 
-def is_python_class_method(entry: object) -> bool:
-    """Whether a class entry is a class method of a Python function."""
-    return isinstance(entry, classmethod) and isinstance(entry.__func__, FunctionType)
+def is_python_class_method(item: object) -> bool:
+    """Whether a class item is a class method of a Python function."""
+    return isinstance(item, classmethod) and isinstance(item.__func__, FunctionType)
 
 
 def _guard(found: Found) -> Guard:

@@ -1,4 +1,4 @@
-"""How an entry of a class becomes an attribute: functions, properties, class methods, slots, C descriptors.
+"""How an item of a class dictionary becomes an attribute: functions, properties, class methods, slots, C descriptors.
 
 The rule is the "Descriptor guide" of the Python documentation. The look-up is in `lookup`, what an
 instance itself holds in `instances`.
@@ -170,7 +170,7 @@ def getter_of(cls: type) -> Getter | None:
 
 
 def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
-    """The attribute of `receiver` that the class entry `found` gives: `entry.__get__(receiver, type(receiver))`."""
+    """The attribute of `receiver` that the class item `found` gives: `item.__get__(receiver, type(receiver))`."""
     getter = getter_of(found.kind)
     if getter is not None:
         return getter(tx, found, receiver)

@@ -42,7 +42,7 @@ def _has_plain_lookup(cls: type[enum.Enum]) -> bool:
 
 
 def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
-    """An attribute of an enum member: name and value, else an entry of the class or of the member's own dictionary."""
+    """An attribute of an enum member: name and value, else an item of the class or of the member's own dictionary."""
     cls = member.python_type
     value = member.value
     assert isinstance(value, enum.Enum)
@@ -70,9 +70,9 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     return missing_attribute(tx, member, name)
 
 
-def _is_standard(entry: object) -> bool:
+def _is_standard(item: object) -> bool:
     """Whether a property is defined in the module `enum`."""
-    getter = getattr(entry, "fget", None)
+    getter = getattr(item, "fget", None)
     return getattr(getter, "__module__", None) == _STANDARD_MODULE
 
 

@@ -113,8 +113,8 @@ def write_attributes(own: OwnAttributes, place: str, writer: Writer) -> None:
 
 def _is_shadowed(cls: type, name: str) -> bool:
     """Whether `object.__setattr__` would call a descriptor of the class instead of storing into the instance."""
-    entry = static_lookup(cls, name)
-    return entry is not MISSING and is_data_descriptor(type(entry))
+    item = static_lookup(cls, name)
+    return item is not MISSING and is_data_descriptor(type(item))
 
 
 def _dictionary(cls: type, place: str, writer: Writer) -> str:

@@ -1,6 +1,6 @@
 """Static look-up of a name on a class, along the resolution order, guarded. No user code runs.
 
-Every look-up sees what the trace itself stored on classes. How an entry is bound to an instance is in `descriptors`.
+Every look-up sees what the trace itself stored on classes. How an item is bound to an instance is in `descriptors`.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from framesmith.variables.core.structure import guard_structure
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry of a class dictionary. Invariant: `stored` is set exactly when the trace stored the entry.
+    """An item of a class dictionary. Invariant: `stored` is set exactly when the trace stored the item.
 
     `order` are the classes that were searched, of which `owner` is one.
     """
@@ -39,21 +39,21 @@ class Found:
 
     @property
     def kind(self) -> type:
-        """The type of the entry."""
+        """The type of the item's value."""
         return type(self.value) if self.stored is None else self.stored.python_type
 
     @property
     def source(self) -> Source:
-        """The source of the entry: the class dictionary and the name."""
+        """The source of the item: the class dictionary and the name."""
         return ClassDictItem(class_source(self.owner), self.name)
 
     def guard_kind(self, tx: TraceContext) -> None:
-        """For a plain entry that the instance's own attribute hides: guard that it is no descriptor."""
+        """For a plain item that the instance's own attribute hides: guard that it is no descriptor."""
         if self.stored is None and not is_descriptor(self.kind) and not is_immutable(self.owner):
             tx.guard(self.source, TypeIs(self.kind))
 
     def tracker(self, tx: TraceContext) -> Tracker:
-        """The tracker of the entry itself, not bound."""
+        """The tracker of its value, not bound."""
         return tx.wrap(self.value, self.source) if self.stored is None else self.stored.realize()
 
 
@@ -111,7 +111,7 @@ def _note_lookup(tx: TraceContext, kind: type, order: tuple[type, ...], name: st
 
 
 def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, whole: bool) -> None:
-    """Guard that the look-up finds this entry. For a plain value only that,
+    """Guard that the look-up finds this item. For a plain value only that,
     and that it is no descriptor: its value is guarded where it is read."""
     if not is_descriptor(found.kind):
         _guard_absent(tx, visited[:-1], found.name)

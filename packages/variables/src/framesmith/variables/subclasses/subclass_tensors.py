@@ -53,8 +53,8 @@ def is_convertible(cls: type) -> bool:
     return not dispatches and not issubclass(cls, torch.nn.Parameter | torch.nn.UninitializedBuffer)
 
 
-def is_torch_entry(cls: type, name: str) -> bool:
-    """Whether a class inherits this entry from torch."""
+def is_of_torch(cls: type, name: str) -> bool:
+    """Whether a class inherits this item from torch."""
     return any(name in vars(owner) and static_lookup(cls, name) is vars(owner)[name] for owner in _CLASSES)
 
 
@@ -89,7 +89,7 @@ class SubclassTensor(InstanceTracker):
         return self if result is self.inner else result
 
     def _has_method(self, name: str) -> bool:
-        return not is_torch_entry(self.kind, name)
+        return not is_of_torch(self.kind, name)
 
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
