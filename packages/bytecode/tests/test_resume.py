@@ -424,7 +424,7 @@ def test_the_callers_exception_is_current_again_afterwards():
 def test_wrong_layouts_are_refused_with_the_line():
     index = index_of(divide, Kind.BINARY)
     with pytest.raises(
-        ResumeError, match=r"\(binary, line \d+\) of divide has 2 stack slots, the layout gives 1"
+        ResumeError, match=r"\(binary, line \d+\) of divide has 2 stack items, the layout gives 1"
     ):
         resume_function(divide.__code__, index, ResumeLayout((StackItem.VALUE,), ()))
     with pytest.raises(ResumeError, match="divide has no local named z"):

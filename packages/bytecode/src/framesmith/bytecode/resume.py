@@ -75,7 +75,7 @@ _SIZES: Final = {StackItem.VALUE: 1, StackItem.NULL: 1, StackItem.EXCEPTION: 2, 
 @final
 @dataclass(frozen=True)
 class ResumeLayout:
-    """What the arguments of a continuation are: stack slots, then bound locals, then an exception to raise."""
+    """What the arguments of a continuation are: stack items, then bound locals, then an exception to raise."""
 
     stack: tuple[StackItem, ...]
     locals: tuple[str, ...]
@@ -134,7 +134,7 @@ def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layou
         operation = reading.operations[index]
         raise ResumeError(
             f"operation {index} ({operation.kind}, line {operation.position.line}) of {code.co_qualname} "
-            f"has {depth} stack slots, the layout gives {given}"
+            f"has {depth} stack items, the layout gives {given}"
         )
     known = {*code.co_varnames, *code.co_cellvars}
     unknown = [name for name in layout.locals if name not in known]
@@ -322,7 +322,7 @@ def _append_body(parts: CodeParts, body: list[Instruction], regions: list[Except
 
 
 def _saved_offsets(reading: Reading) -> list[frozenset[int]]:
-    """Per operation the stack slots that hold an instruction offset saved for RERAISE.
+    """Per operation the stack items that hold an instruction offset saved for RERAISE.
 
     A slot keeps its meaning until the stack is cut to below it.
     """

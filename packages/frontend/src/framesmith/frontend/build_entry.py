@@ -11,7 +11,7 @@
 What comes out is data. The cache, which has the continuations, binds the resume points to them (`EntryText.bind`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
@@ -143,7 +143,7 @@ class Trace:
         self.recorder.release()
 
 
-# Traces of one call before it runs natively: a plan is replaced by an earlier one where its frame cannot be left.
+# Traces of one call before it runs natively: a planned stop is replaced by an earlier one where its frame cannot be left.
 _ATTEMPTS: Final = 4
 
 OnBreak: TypeAlias = Callable[[GraphBreak, tuple[UserLocation, ...], bool], Refusal | None]
@@ -285,15 +285,7 @@ class EntryBuilder:
             refusal = self.on_break(unwritable, stack, has_strict_breaks(machine))
             return build_native_entry(self.start, unwritable, reached, stack, refusal)
         # 5 collect the guards
-        guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
-        guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
-        guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
-        guards.update(distinct_storages(graph, trace.wrapper, backend))
-        guards.update(leaf_states(graph, trace.wrapper))
-        guards.update(shape_guards)
-        if self.policy.promised:
-            check_promises(recorder.specialized(), self.start.code)
-        check_numbers(recorder, guards)
+        guards = self._collect_guards(trace, state, graph, shape_guards)
         recovery = None
         if graph.failures is not None and replay is None:
             made = made_among((*graph.inputs, *writer.loads))
@@ -306,6 +298,21 @@ class EntryBuilder:
             counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
+
+    def _collect_guards(
+        self, trace: Trace, state: GlobalState, graph: CompiledSubgraph, shape_guards: Iterable[Guard]
+    ) -> GuardSet:
+        """The guards of the entry; fails where a promise of the user, or one of ours about numbers, is broken."""
+        guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
+        guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
+        guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
+        guards.update(distinct_storages(graph, trace.wrapper, self.options.backend))
+        guards.update(leaf_states(graph, trace.wrapper))
+        guards.update(shape_guards)
+        if self.policy.promised:
+            check_promises(trace.recorder.specialized(), self.start.code)
+        check_numbers(trace.recorder, guards)
+        return guards
 
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:

@@ -201,7 +201,7 @@ class NativeContinuation:
     def _resume_layout(
         self, layout: FrameLayout, values: list[object], inner: InnerResult
     ) -> tuple[int, tuple[StackItem, ...]]:
-        """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
+        """Operation and stack items at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
         if inner.interrupts:
             inner.interrupts = False

@@ -86,7 +86,7 @@ def values_in_slots(stack: Sequence[Tracker]) -> list[Tracker]:
 
 
 def stack_item_of(value: Tracker) -> StackItem:
-    """The kind of stack slot that holds a tracker."""
+    """What the stack item of a tracker is."""
     if isinstance(value, Null):
         return StackItem.NULL
     return StackItem.HANDLED if isinstance(value, SavedException) else StackItem.VALUE

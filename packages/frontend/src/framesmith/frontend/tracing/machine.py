@@ -55,7 +55,7 @@ def reading_of(code: CodeType) -> Reading:
 
 @final
 class SavedException(Tracker):
-    """The stack slot that PUSH_EXC_INFO leaves below a handler: the exception handled before.
+    """The stack item that PUSH_EXC_INFO leaves below a handler: the exception handled before.
 
     `current` is the exception that this handler handles; a continuation needs it to restore the
     interpreter's state.
@@ -79,7 +79,7 @@ _HAVE_COPIES = frozenset({float, complex, tuple, frozenset})
 class Frame:
     """One symbolic frame.
 
-    Invariant: `stack` mirrors CPython's value stack slot for slot.
+    Invariant: `stack` mirrors CPython's value stack, item for item.
     """
 
     code: CodeType
