@@ -34,11 +34,11 @@ _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
 def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[Guard]:
     """Changed objects, and keys by identity, are not the same object as any that differed from them in the trace."""
-    kinds = {tracker.python_type for tracker in mutations.changed_trackers()}
-    sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
-    for source, kind in wrapper.objects():
-        if kind in sources:
-            sources[kind].append(source)
+    classes = {tracker.python_type for tracker in mutations.changed_trackers()}
+    sources: dict[type, list[Source]] = {cls: [] for cls in classes}
+    for source, cls in wrapper.objects():
+        if cls in sources:
+            sources[cls].append(source)
     return [*_distinct(sources, _CHANGED), *_distinct(_keys(mutations), _KEYS)]
 
 

@@ -44,9 +44,9 @@ weak_offset: Callable[[object], int] = type.__dict__["__weakrefoffset__"].__get_
 basic_size: Callable[[object], int] = type.__dict__["__basicsize__"].__get__
 
 
-def is_one_of(cls: type, kinds: Iterable[type]) -> bool:
+def is_one_of(cls: type, classes: Iterable[type]) -> bool:
     """Whether a class is one of these: `in` would compare, and hash, with the `__eq__` and `__hash__` of its metaclass."""
-    return any(cls is kind for kind in kinds)
+    return any(cls is one for one in classes)
 
 
 def static_lookup(cls: object, name: str) -> object:

@@ -27,7 +27,7 @@ class MethodDefinition:
     `may_be_shadowed`: an attribute of the same name on the instance is found first, as with `module._call_impl`.
     """
 
-    kind: type
+    cls: type
     name: str
     original: FunctionType
     may_be_shadowed: bool = False
@@ -49,14 +49,14 @@ class MethodDefinition:
     def guard(self, tx: TraceContext, code: CodeType, asked: str) -> None:
         """Guard that a call still finds what was compiled, and that its function has this code."""
         tx.guard(
-            Pinned(self.kind, class_name(self.kind)),
-            ClassAttribute(self.name, static_lookup(self.kind, self.name)),
+            Pinned(self.cls, class_name(self.cls)),
+            ClassAttribute(self.name, static_lookup(self.cls, self.name)),
             asked,
         )
         tx.guard(Pinned(self.original, self.name), CodeIs(code), asked)
         if self.may_be_shadowed:
             owner = Local(code.co_varnames[0])
-            tx.guard(owner, TypeIs(self.kind), asked)
+            tx.guard(owner, TypeIs(self.cls), asked)
             tx.guard(owner, HasInstanceAttribute(self.name, False), asked)
 
     def write_call(self, writer: EntryWriter, owner: str, arguments: Sequence[str]) -> EntryEnding:

@@ -172,7 +172,7 @@ class SharedCaches:
         place = (
             ()
             if definition is None
-            else (id(definition.kind), definition.name, id(definition.original), definition.may_be_shadowed)
+            else (id(definition.cls), definition.name, id(definition.original), definition.may_be_shadowed)
         )
         namespace, code = function.__globals__, function.__code__
         defaults = (function.__defaults__ is None, function.__kwdefaults__ is None)

@@ -94,8 +94,8 @@ def note_contents_before_change(machine: Machine, tracker: Tracker) -> None:
     if real is None or type(tracker) not in registry[REMAINS]:
         return
     parts = parts_of(real, registry[CONTAINERS])
-    kinds = {id(kind): kind for kind in map(type, parts)}  # by identity: a metaclass may define `__hash__`
-    seen = {key for key, kind in kinds.items() if may_end_observably(machine, kind)}
+    classes = {id(cls): cls for cls in map(type, parts)}  # by identity: a metaclass may define `__hash__`
+    seen = {key for key, cls in classes.items() if may_end_observably(machine, cls)}
     for part in parts if seen else ():
         if (
             id(type(part)) in seen

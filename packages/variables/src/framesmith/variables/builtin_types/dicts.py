@@ -334,11 +334,11 @@ class DictTracker(Tracker):
 
     def _merge(self, tx: TraceContext, like: "DictTracker", right: "DictTracker") -> Tracker:
         """`self | right`, of the type of `like`, which is one of them."""
-        kind = native_kind(like.kind)
-        if kind is not dict and like.owner is not None:
+        cls = native_kind(like.kind)
+        if cls is not dict and like.owner is not None:
             factory = like.factory or Constant(None)
             return merge_into_copy(tx, like.owner, factory, self.owner or self, right.owner or right)
-        merged = make_dict_tracker((), kind, like.factory)
+        merged = make_dict_tracker((), cls, like.factory)
         merged.merge(tx, self.owner or self)
         merged.merge(tx, right.owner or right)
         return merged
@@ -354,16 +354,16 @@ class DictTracker(Tracker):
 
     def copy(self, tx: TraceContext) -> Tracker:
         """A new dict with the same items: an OrderedDict, a defaultdict, or else a plain dict."""
-        kind = native_kind(self.kind)
-        if kind is OrderedDict and self.owner is not None:
+        cls = native_kind(self.kind)
+        if cls is OrderedDict and self.owner is not None:
             return copy_ordered(tx, self.owner, [item.key for item in self.read_all(tx).values()])
-        if kind is defaultdict and self.owner is not None:
+        if cls is defaultdict and self.owner is not None:
             return copy_default(tx, self.owner, self.factory or Constant(None), self.owner)
         holder = self.kind if self.owner is None else self.owner.python_type
         iterates = owner_of(holder, "__iter__")
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
             self.unsupported("copying it by an __iter__ of its own")
-        result = DictTracker(None, kind, None, self.factory)
+        result = DictTracker(None, cls, None, self.factory)
         for name, item in self.read_all(tx).items():
             result.state.add(name, item.key, item.value)
         return result

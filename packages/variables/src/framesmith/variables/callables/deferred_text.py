@@ -110,9 +110,9 @@ def format_or_defer(
 def _can_format(function: Callable[..., str], value: Tracker, spec: str) -> bool:
     """Whether values of this type can be formatted so. If not,
     the trace formats now, so that the user's error is raised."""
-    kind = type(value.peek) if isinstance(value, Lazy) else value.python_type
+    cls = type(value.peek) if isinstance(value, Lazy) else value.python_type
     try:
-        function(kind(), *([spec] if spec else []))
+        function(cls(), *([spec] if spec else []))
     except (TypeError, ValueError):
         return False
     return True

@@ -19,9 +19,9 @@ def guard_structure(tx: TraceContext, cls: type) -> None:
         tx.guards.add(Guard(source, ClassStructure.capture(cls), _REASON))
 
 
-def guard_class_attribute(tx: TraceContext, kind: type, name: str) -> None:
+def guard_class_attribute(tx: TraceContext, cls: type, name: str) -> None:
     """Guard the result of the static look-up of a name on a class, also that there is none."""
-    if not all(is_immutable(cls) for cls in resolution_order(kind)):
+    if not all(is_immutable(base) for base in resolution_order(cls)):
         tx.guard(
-            Pinned(kind, qualified_name(kind)), ClassAttribute.capture(kind, name), "the trace looked it up"
+            Pinned(cls, qualified_name(cls)), ClassAttribute.capture(cls, name), "the trace looked it up"
         )

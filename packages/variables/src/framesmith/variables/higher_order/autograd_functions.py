@@ -103,28 +103,28 @@ _APPLY: Final = getattr(_STORED, "__func__", _STORED)
 @ROWS.call(_APPLY)
 def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`Function.apply(*args)`: one node, once `_trace_and_discard` has found that the function only computes."""
-    kind = function.as_python_constant()
-    if not isinstance(kind, type) or not issubclass(kind, Function):
+    cls = function.as_python_constant()
+    if not isinstance(cls, type) or not issubclass(cls, Function):
         return function.unsupported("apply()")
-    if kind is BackwardHookFunction and not tx.graph.runs_as_captured:
+    if cls is BackwardHookFunction and not tx.graph.runs_as_captured:
         raise GraphBreak(
             BACKEND_LIMIT, "a backward hook of a module, which looks for its own node in the history"
         )
     if kwargs:
-        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() with keywords")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() with keywords")
     if tx.graph.is_transformed:
-        _refuse_rules(tx, function, kind)
+        _refuse_rules(tx, function, cls)
     operands = [argument.realize() for argument in args]
     for operand in operands:
         if not isinstance(operand, GraphValue) and not operand.is_python_constant():
-            raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() of {operand.describe()}")
+            raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() of {operand.describe()}")
     marker = tx.graph.marker()
     try:
-        _trace_and_discard(tx, function, kind, operands)
+        _trace_and_discard(tx, function, cls, operands)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
-    target = exact_target(tx, make_node_target(kind), operands)
+    target = exact_target(tx, make_node_target(cls), operands)
     return wrap_result(tx, call_node(tx, target, graph_arguments(tx, operands)))
 
 

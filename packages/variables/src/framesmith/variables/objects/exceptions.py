@@ -290,12 +290,14 @@ def make_raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
     or an instance of the class; TypeError for anything else."""
     value = value.realize()
     if issubclass(value.python_type, type):
-        kind = value.as_python_constant()
-        if isinstance(kind, type) and issubclass(kind, BaseException):
+        cls = value.as_python_constant()
+        if isinstance(cls, type) and issubclass(cls, BaseException):
             value = value.call(tx, (), {}).realize()
             if not isinstance(value, ExceptionTracker):
                 name = class_name(value.python_type)
-                message = f"calling {kind!r} should have returned an instance of BaseException, not <class '{name}'>"
+                message = (
+                    f"calling {cls!r} should have returned an instance of BaseException, not <class '{name}'>"
+                )
                 raise_observed(tx, TypeError, message)
     if isinstance(value, ExceptionTracker):
         return value
@@ -344,19 +346,19 @@ def stop_value(tx: TraceContext, exception: Tracker) -> Tracker:
 
 def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -> bool:
     """`except expected`: by real inheritance; `__subclasscheck__` is not called (`PyErr_GivenExceptionMatches`)."""
-    return any(derives(exception.python_type, kind) for kind in _expected_classes(tx, expected.realize()))
+    return any(derives(exception.python_type, cls) for cls in _expected_classes(tx, expected.realize()))
 
 
 def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:
     options = unpack(tx, expected) if issubclass(expected.python_type, tuple) else [expected]
     classes: list[type] = []
     for option in options:
-        kind = option.as_python_constant() if issubclass(option.python_type, type) else None
-        if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        cls = option.as_python_constant() if issubclass(option.python_type, type) else None
+        if not isinstance(cls, type) or not issubclass(cls, BaseException):
             raise_observed(
                 tx, TypeError, "catching classes that do not inherit from BaseException is not allowed"
             )
-        classes.append(kind)
+        classes.append(cls)
     return classes
 
 

@@ -76,13 +76,13 @@ def find(tx: TraceContext, cls: type, name: str, after: type | None = None) -> F
     return found
 
 
-def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found | None:
-    order: tuple[type, ...] = resolution_order(kind)
+def _find(tx: TraceContext, cls: type, name: str, after: type | None) -> Found | None:
+    order: tuple[type, ...] = resolution_order(cls)
     if after is not None:
         order = order[order.index(after) + 1 :]
     changed = tx.changes.classes
     if tx.guards.facts is not None and not changed:
-        _note_lookup(tx, kind, order, name)
+        _note_lookup(tx, cls, order, name)
     for index, owner in enumerate(order):
         holder = changed.get(owner)
         if holder is not None and name in holder.changes:
@@ -90,7 +90,7 @@ def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found 
             if stored is None:
                 continue
             # what the trace stored needs no guard; that the classes before it lack the name does
-            _guard_absent(tx, (cls for cls in order[:index] if cls not in changed), name)
+            _guard_absent(tx, (one for one in order[:index] if one not in changed), name)
             return Found(owner, name, MISSING, stored)
         attributes = type_dict(owner)
         if name in attributes:
@@ -104,10 +104,10 @@ def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found 
     return None
 
 
-def _note_lookup(tx: TraceContext, kind: type, order: tuple[type, ...], name: str) -> None:
-    owner = next((cls for cls in order if name in type_dict(cls)), None)
+def _note_lookup(tx: TraceContext, cls: type, order: tuple[type, ...], name: str) -> None:
+    owner = next((one for one in order if name in type_dict(one)), None)
     visited = order if owner is None else order[: order.index(owner) + 1]
-    tx.note("class attribute", class_source(kind), (visited, owner, name))
+    tx.note("class attribute", class_source(cls), (visited, owner, name))
 
 
 def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, whole: bool) -> None:

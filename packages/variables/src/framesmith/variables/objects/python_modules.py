@@ -53,27 +53,27 @@ class ModuleTracker(KnownValue[ModuleType]):
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """A data descriptor of a subclass, a global of the module, what a `__getattr__` of the class gives; AttributeError, or a
         graph break for a module with `__getattr__`."""
-        kind = self._guarded_class(tx)
+        cls = self._guarded_class(tx)
         if name == "__class__":
-            return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
+            return tx.wrap(cls, Pinned(cls, qualified_name(cls)))
         if name == "__dict__":
             return self.unsupported("reading its __dict__")
-        if static_lookup(kind, "__getattribute__") is not ModuleType.__getattribute__:
+        if static_lookup(cls, "__getattribute__") is not ModuleType.__getattribute__:
             return self.unsupported(f"reading attribute {name!r}")
         if name == "__getattribute__":
             assert isinstance(_GET, WrapperDescriptorType)
             return BoundBuiltin(self, _GET)
-        computed = _find_computed(tx, kind, name)
+        computed = _find_computed(tx, cls, name)
         if computed is not None:
             return begin_get(tx, computed, self)
         namespace = self.namespace(tx)
         found = namespace.find(tx, name)
         if found is not None:
             return found.realize()
-        if namespace.find(tx, "__getattr__") is not None or static_lookup(kind, name) is not MISSING:
+        if namespace.find(tx, "__getattr__") is not None or static_lookup(cls, name) is not MISSING:
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
-        if static_lookup(kind, "__getattr__") is not MISSING:
-            fallback = find(tx, kind, "__getattr__")
+        if static_lookup(cls, "__getattr__") is not MISSING:
+            fallback = find(tx, cls, "__getattr__")
             assert fallback is not None
             return begin_method_call(tx, self, fallback, (Constant(name),), {})
         return raise_observed(tx, AttributeError, f"module '{name_of(self.value)}' has no attribute '{name}'")
@@ -91,12 +91,12 @@ class ModuleTracker(KnownValue[ModuleType]):
         self._change(tx, name, None)
 
     def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
-        kind = self._guarded_class(tx)
+        cls = self._guarded_class(tx)
         hook = "__setattr__" if value is not None else "__delattr__"
         special = name.startswith("__") and name.endswith("__")
-        if special or static_lookup(kind, hook) is not static_lookup(ModuleType, hook):
+        if special or static_lookup(cls, hook) is not static_lookup(ModuleType, hook):
             self.unsupported(f"storing attribute {name!r}")
-        computed = _find_computed(tx, kind, name)
+        computed = _find_computed(tx, cls, name)
         if computed is not None:
             set_through(tx, computed, self, value)
             return

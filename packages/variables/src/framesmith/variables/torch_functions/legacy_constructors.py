@@ -22,17 +22,17 @@ from framesmith.variables.torch_functions.graph_calls import graph_call
 ROWS: Final = Rows()
 
 _TENSOR_TYPES: Final = tuple(
-    kind
-    for kind in vars(torch).values()
-    if isinstance(kind, type(torch.FloatTensor)) and kind.__module__ == "torch"
+    cls
+    for cls in vars(torch).values()
+    if isinstance(cls, type(torch.FloatTensor)) and cls.__module__ == "torch"
 )
 """`torch.FloatTensor` and the others of the CPU."""
 
 
 def dtype_of_class(tracker: Tracker) -> torch.dtype | None:
     """The dtype for which a class of tensors on the CPU stands, or None."""
-    kind = getattr(tracker, "value", None)
-    found = getattr(kind, "dtype", None) if any(kind is one for one in _TENSOR_TYPES) else None
+    cls = getattr(tracker, "value", None)
+    found = getattr(cls, "dtype", None) if any(cls is one for one in _TENSOR_TYPES) else None
     return found if isinstance(found, torch.dtype) else None
 
 
