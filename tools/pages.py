@@ -9,7 +9,8 @@ from pathlib import Path
 
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.tables import Signpost, signposts
-from framesmith.frontend.signposts.topics import TOPICS, Topic
+from framesmith.frontend.signposts.topic import Topic
+from framesmith.frontend.signposts.topics import TOPICS
 from framesmith.graph.breaks import BreakKind, all_kinds
 from tools.drawing import architecture
 
@@ -35,7 +36,8 @@ SECTIONS = {
 }
 BREAKS = """# Graph breaks
 
-Made by `python -m tools.pages` from the catalogue (`framesmith.graph.break_kinds`) and the programs in `examples/breaks`, which the tests run.
+Made by `python -m tools.pages` from the rows of all kinds and the programs in `examples/breaks`, which the tests run. Most rows
+stand in the catalogue, `framesmith.graph.break_kinds`; kinds of one feature are registered beside their code in `framesmith.variables`.
 Logs, `explain` and errors under `fullgraph=True` name the same ids.
 
 | id | what happens |
@@ -98,7 +100,7 @@ def breaks() -> str:
 
 
 def kinds() -> list[BreakKind]:
-    """The catalogue, in the order of the ids."""
+    """All kinds, in the order of the ids."""
     return sorted(all_kinds(), key=lambda kind: kind.id)
 
 

@@ -207,3 +207,21 @@ def args():
     return (torch.ones(2),)
 """
     )
+
+
+def test_a_module_of_a_class_with_methods_and_computed_attributes():
+    check_source(
+        "import torch, types\n"
+        "class Settings(types.ModuleType):\n"
+        "    factor = 3\n"
+        "    def double(self): return self.factor * 2\n"
+        "    def __getattr__(self, name): return self.double() if name == 'computed' else self.missing(name)\n"
+        "    def missing(self, name): raise AttributeError(name)\n"
+        "settings = Settings('settings')\n"
+        "def f(x, numbers):\n"
+        "    settings.factor = len(numbers)\n"
+        "    return x * settings.computed + settings.double(), getattr(settings, 'other', None)\n"
+        "def args(): return [torch.ones(3), [1]]\n",
+        change=lambda x, numbers: numbers.append(1),
+        breaks=0,
+    )

@@ -309,8 +309,8 @@ def test_the_trace_before_the_operation_is_made_once(monkeypatch):
 
     compiled = frontend.compile(f, backend="eager")
     made = []
-    real = EntryBuilder.build_prefix
-    monkeypatch.setattr(EntryBuilder, "build_prefix", lambda *args: made.append(1) or real(*args))
+    real = EntryBuilder.build_partial
+    monkeypatch.setattr(EntryBuilder, "build_partial", lambda *args: made.append(1) or real(*args))
     for _ in range(3):
         assert compiled(torch.zeros(2, 2)) is None
     assert len(made) == 1

@@ -43,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     sizes.long_functions,
     sizes.long_chains,
     docs.missing_docstrings,
+    docs.cut_first_lines,
     words.retired,
 )
 

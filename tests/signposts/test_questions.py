@@ -75,6 +75,61 @@ ANSWERS = {
     "support a new Python": ["docs/adding/python-version.md", "bytecode/doctor.py"],
     "special treatment of a torch function": ["docs/adding/torch-recipe.md"],
     "global hooks": ["nn_modules.py"],
+    "torch.no_grad": ["torch_contexts/modes.py", "opcodes/exceptions.py"],
+    "with torch.no_grad()": ["torch_contexts/modes.py", "opcodes/exceptions.py"],
+    "no_grad": ["torch_contexts/modes.py"],
+    "context manager": ["torch_contexts/modes.py", "opcodes/exceptions.py"],
+    "grad mode": ["torch_contexts/modes.py"],
+    "autocast": ["torch_contexts/modes.py"],
+    "torch.autocast": ["torch_contexts/modes.py"],
+    "optimizer.step": ["docs/optimizer-step.md"],
+    "where do two tensors get added": ["operations/binary.py", "tensors/tensors.py"],
+    "mutated global replayed": ["opcodes/names.py", "builtin_types/namespaces.py"],
+    "store global": ["opcodes/names.py"],
+    "where are side effects replayed": ["core/mutation_log.py", "exits/emit.py"],
+    "cache limit": ["cache/recompile_limit.py"],
+    "compile lock": ["cache/shared_entries.py"],
+    "copy.deepcopy": ["objects/copying.py"],
+    "how does with torch.no_grad work": ["torch_contexts/modes.py", "opcodes/exceptions.py"],
+    "where is autocast handled": ["torch_contexts/modes.py"],
+    "what happens when a global variable is assigned": ["opcodes/names.py", "builtin_types/namespaces.py"],
+    "what if two arguments are the same tensor": ["frontend/aliasing.py", "wrapping/wrap.py"],
+    "in-place operation on an input": ["graph/purity.py", "graph/inputs.py"],
+    "why does a trace start over": ["tracing/replanning.py"],
+    "is compile thread safe": ["cache/shared_entries.py", "generated/dispatcher.py"],
+    "an f-string with a tensor in it": ["callables/deferred_text.py"],
+    "dataclass instances": ["objects/instances.py", "objects/dataclasses.py"],
+    "how is copy.deepcopy traced": ["objects/copying.py"],
+    "random numbers in a function": ["docs/breaks/native-call.md"],
+    "writing to a nonlocal variable": ["builtin_types/cells.py", "opcodes/names.py"],
+    "how does a generator survive a graph break": ["callables/generators.py"],
+    "a view of an input tensor": ["graph/storage_offsets.py"],
+    "how do two tensors get multiplied": ["operations/binary.py", "tensors/tensors.py"],
+    "guard on the order of dict keys": ["guards/kinds/containers.py"],
+    "where are weak references handled": ["objects/weak_references.py"],
+    "how is isinstance evaluated": ["callables/type_functions.py"],
+    "how many times may a function be compiled again": ["cache/recompile_limit.py"],
+    "where does a numpy array become a tensor": ["numpy_values/numpy_arrays.py"],
+    "what does enable_grad do inside a compiled function": ["torch_contexts/modes.py"],
+    "changing a list that was passed in": ["core/mutation_log.py"],
+    "deleting a global": ["opcodes/names.py"],
+    "two inputs share memory": ["frontend/aliasing.py"],
+    "what if two threads compile at once": ["cache/shared_entries.py"],
+    "printing a tensor in an f-string": ["callables/deferred_text.py"],
+    "reading a field of a dataclass": ["objects/dataclasses.py"],
+    "how is backward called inside a compiled function": ["gradients/backward_calls.py"],
+    "where is a random seed set": ["torch_functions/function_rows.py"],
+    "cell variables of a closure that change": ["builtin_types/cells.py"],
+    "yield inside a for loop": ["callables/generators.py"],
+    "slicing a tensor": ["tensors/subscripts.py"],
+    "subtracting a number from a tensor": ["operations/binary.py"],
+    "how are enum members compared": ["objects/enums.py"],
+    "what is exported when I call export": ["frontend/export.py"],
+    "lambda with default arguments": ["callables/nested_functions.py"],
+    "context variables": ["objects/context_variables.py"],
+    "where is inductor called": ["graph/backend.py"],
+    "why was my function recompiled": ["cache/unit.py"],
+    "functools.partial of a function": ["callables/partials.py"],
 }
 
 
@@ -93,6 +148,25 @@ def test_a_question_needs_no_quotes(question, capsys) -> None:
     quoted = capsys.readouterr().out
     assert where.main(question.split()) == 0
     assert capsys.readouterr().out == quoted
+
+
+def test_an_opcode_is_told_in_the_order_of_execution(capsys) -> None:
+    assert where.main(["BINARY_OP"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    order = ["read by", "read as BINARY", "begin_binary", "reflects_first", "see also: operators on tensors"]
+    assert [next(i for i, line in enumerate(said) if word in line) for word in order[:-1]] == [0, 1, 2, 3]
+    assert order[-1] in said[-1] and "tensors/tensors.py" in said[-1]
+
+
+@pytest.mark.parametrize("question", ["builtin type", "support a new Python", "recipe", "torch.no_grad"])
+def test_a_topic_is_not_followed_by_what_has_similar_words(question) -> None:
+    topics = {topic.title for topic in TOPICS}
+    assert {post.name for post in where.find(question)} <= topics
+
+
+def test_what_is_meant_stands_above_guesses(capsys) -> None:
+    where.main(["recompole limit"])
+    assert "did you mean" in capsys.readouterr().out.splitlines()[0]
 
 
 def test_several_names_are_answered_one_by_one(capsys) -> None:
@@ -124,7 +198,7 @@ def test_the_last_part_of_a_name_goes_before_words_of_one() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "right"),
-    [("lst.append", "list.append"), ("LOAD_ATR", "LOAD_ATTR"), ("recompil limit", "recompile limit")],
+    [("lst.append", "list.append"), ("LOAD_ATR", "LOAD_ATTR"), ("recompole limit", "recompile limit")],
 )
 def test_a_near_miss_is_suggested(wrong, right, capsys) -> None:
     is_question = " " in wrong  # whose words are looked up in docstrings

@@ -85,6 +85,21 @@ def test_every_file_that_a_page_names_is_there(name) -> None:
     assert not missing, missing
 
 
+FOLDER = re.compile(r"^(\w+)/ ", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", [name for name in READMES if FOLDER.search((ROOT / name).read_text())])
+def test_a_list_of_folders_is_complete(name) -> None:
+    package = (ROOT / name).parent
+    source = package / "src" / "framesmith" / package.name
+    folders = {path.parent.name for path in source.glob("*/__init__.py")}
+    assert sorted(FOLDER.findall((ROOT / name).read_text())) == sorted(folders)
+
+
+def test_the_readme_of_variables_lists_its_folders() -> None:
+    assert FOLDER.search((ROOT / "packages/variables/README.md").read_text())
+
+
 def test_public_names_of_every_package_are_there() -> None:
     for layer in ("bytecode", "guards", "graph", "variables", "frontend"):
         module = __import__(f"framesmith.{layer}", fromlist=["__all__"])

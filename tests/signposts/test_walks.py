@@ -69,7 +69,7 @@ def test_the_second_call_calls_nothing_of_the_walk() -> None:
     walk = {step for _, _, step in ROW.findall(SECTIONS["add"])}
     assert walk.isdisjoint(called(function, torch.ones(3)))
     again = called(function, torch.ones(4))
-    assert is_in_order(["Policy.learn", "ShapeWorld.fake", "compile_guards"], iter(again))
+    assert is_in_order(["Policy.learn", "ShapeEnvAdapter.fake", "compile_guards"], iter(again))
 
 
 @pytest.mark.parametrize("name", SECTIONS)

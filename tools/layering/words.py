@@ -82,6 +82,11 @@ RETIRED_NAMES = {
     "Unheard": "FakeFailureFilter",
     "Inferring": "InferencePattern",
     "StandIn": "ItemKey",
+    "Slot": "StackItem",
+    "Prefix": "PartialEntry",
+    "ShapeWorld": "ShapeEnvAdapter",
+    "ShapeFacts": "ShapeRelations",
+    "name_arguments": "make_arguments_explicit",
 }
 """Names that no function or class has, with what they are called instead: participles, adjectives and sentences, and
 one word for two things. The words themselves are good English in a docstring. A leading `_` does not count."""

@@ -30,7 +30,7 @@ NULL: Final = _Null()
 
 @final
 class SavedException:
-    """The stack slot in which PUSH_EXCEPTION keeps what was handled before."""
+    """The stack item in which PUSH_EXCEPTION keeps what was handled before."""
 
     def __init__(self, previous: BaseException | None) -> None:
         self.previous = previous
@@ -38,7 +38,7 @@ class SavedException:
 
 @final
 class SavedOffset:
-    """The stack slot in which the exception table keeps where the exception was raised."""
+    """The stack item in which the exception table keeps where the exception was raised."""
 
     def __init__(self, index: int) -> None:
         self.index = index

@@ -13,7 +13,7 @@ from bytecode_reference_rows import NULL
 
 from framesmith.bytecode.errors import ResumeError
 from framesmith.bytecode.meaning import NULL_FIRST, Kind, read
-from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.bytecode.resume import ResumeLayout, StackItem, resume_function
 from framesmith.bytecode.verify import verify
 
 _KNOWN = {}
@@ -53,20 +53,20 @@ def native_slots(frame, index):
         if i == skip:
             continue
         if value is NULL:
-            slots.append(Slot.NULL)
+            slots.append(StackItem.NULL)
         elif isinstance(value, SavedOffset):
-            slots.append(Slot.VALUE)
+            slots.append(StackItem.VALUE)
             values.append("ignored")
         elif isinstance(value, SavedException) and i in copies(frame, saved):
-            slots.append(Slot.VALUE)
+            slots.append(StackItem.VALUE)
             values.append(value.previous)
         elif isinstance(value, SavedException):
             both = i + 1 < len(stack) and stack[i + 1] is handled[i]
-            slots.append(Slot.EXCEPTION if both else Slot.HANDLED)
+            slots.append(StackItem.EXCEPTION if both else StackItem.HANDLED)
             values.append(handled[i])
             skip = i + 1 if both else -1
         else:
-            slots.append(Slot.VALUE)
+            slots.append(StackItem.VALUE)
             values.append(value)
     return slots, values
 
@@ -375,7 +375,9 @@ def resumed_function(function, index, stack=(), names=(), raises=False):
 
 
 def test_a_traceback_shows_the_users_function_and_line():
-    resumed = resumed_function(divide, index_of(divide, Kind.BINARY, 1), [Slot.VALUE, Slot.VALUE], ["a", "b"])
+    resumed = resumed_function(
+        divide, index_of(divide, Kind.BINARY, 1), [StackItem.VALUE, StackItem.VALUE], ["a", "b"]
+    )
     with pytest.raises(ZeroDivisionError) as caught:
         resumed(1, 0, 1, 0)
     entry = traceback.extract_tb(caught.value.__traceback__)[-1]
@@ -397,7 +399,7 @@ def test_arguments_for_the_stack_are_no_locals_afterwards():
 
 def stack_of(function, index):
     """Slots before the argument of the only call: the callable and its NULL."""
-    return [Slot.NULL, Slot.VALUE] if NULL_FIRST else [Slot.VALUE, Slot.NULL]
+    return [StackItem.NULL, StackItem.VALUE] if NULL_FIRST else [StackItem.VALUE, StackItem.NULL]
 
 
 def test_the_callers_exception_is_current_again_afterwards():
@@ -409,7 +411,7 @@ def test_the_callers_exception_is_current_again_afterwards():
         log.append(current())
 
     index = index_of(function, Kind.LOAD_LOCAL)
-    resumed = resumed_function(function, index, [Slot.HANDLED], ["log"])
+    resumed = resumed_function(function, index, [StackItem.HANDLED], ["log"])
     log, error = [], KeyError("given")
     try:
         raise OSError("outer")
@@ -422,11 +424,11 @@ def test_the_callers_exception_is_current_again_afterwards():
 def test_wrong_layouts_are_refused_with_the_line():
     index = index_of(divide, Kind.BINARY)
     with pytest.raises(
-        ResumeError, match=r"\(binary, line \d+\) of divide has 2 stack slots, the layout gives 1"
+        ResumeError, match=r"\(binary, line \d+\) of divide has 2 stack items, the layout gives 1"
     ):
-        resume_function(divide.__code__, index, ResumeLayout((Slot.VALUE,), ()))
+        resume_function(divide.__code__, index, ResumeLayout((StackItem.VALUE,), ()))
     with pytest.raises(ResumeError, match="divide has no local named z"):
-        resume_function(divide.__code__, index, ResumeLayout((Slot.VALUE, Slot.VALUE), ("z",)))
+        resume_function(divide.__code__, index, ResumeLayout((StackItem.VALUE, StackItem.VALUE), ("z",)))
     with pytest.raises(ResumeError, match="no number 999"):
         resume_function(divide.__code__, 999, ResumeLayout((), ()))
     with pytest.raises(ResumeError, match="body of a class or a module"):
@@ -445,8 +447,10 @@ def test_more_than_sixteen_slots_on_the_stack():
     exec(source, scope)
     function = scope["f"]
     index = index_of(function, Kind.CALL)
-    slots = [Slot.NULL, Slot.VALUE] if NULL_FIRST else [Slot.VALUE, Slot.NULL]
-    resumed = resumed_function(function, index, [*slots, *[Slot.VALUE] * 20], function.__code__.co_varnames)
+    slots = [StackItem.NULL, StackItem.VALUE] if NULL_FIRST else [StackItem.VALUE, StackItem.NULL]
+    resumed = resumed_function(
+        function, index, [*slots, *[StackItem.VALUE] * 20], function.__code__.co_varnames
+    )
     assert resumed(scope["g"], *range(20), *range(20)) == tuple(range(20))
 
 
@@ -501,7 +505,7 @@ def test_the_scope_of_type_parameters_goes_on():
     index = next(i for i, one in enumerate(reading.operations) if one.kind == Kind.BUILD_TUPLE)
     before = [one.kind for one in reading.operations[:index]]
     assert before.count(Kind.STORE_LOCAL) == 1
-    code = resume_function(scope, index, ResumeLayout((Slot.VALUE,), ("T",)))
+    code = resume_function(scope, index, ResumeLayout((StackItem.VALUE,), ("T",)))
     closure = tuple(types.CellType() for _ in code.co_freevars)
     made = types.FunctionType(code, namespace, closure=closure)(TypeVar("T"), TypeVar("T"))
     assert made.size == 1 and made.__type_params__

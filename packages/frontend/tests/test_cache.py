@@ -14,10 +14,11 @@ from stepping import OPTIONS
 from framesmith import frontend
 from framesmith.frontend import events
 from framesmith.frontend.cache import frame_hooks, recompile_limit, records
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.cache.session_state import SessionState
 from framesmith.frontend.cache.specialization import Policy, sizes_of
-from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.cache.unit import CompiledUnit, Continuations
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.errors import FullGraphError

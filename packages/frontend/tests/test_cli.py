@@ -45,6 +45,34 @@ def test_explain_prints_what_is_captured(tmp_path, monkeypatch, capsys) -> None:
     assert capsys.readouterr().out.startswith("1 graph with 1 operator")
 
 
+PROGRAM = """
+import torch
+
+def double(x, times):
+    return x * times
+
+net = torch.nn.Linear(3, 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["needing:double"], 'double needs arguments: pass --arguments "torch.ones(3), 2"'),
+        (["needing:net"], "net needs arguments: pass --arguments"),
+        (["needing:double", "-a", "torch.ones(2)"], "was given others: missing a required argument: 'times'"),
+        (["needing:double", "-a", "torch.one(2)"], "cannot be read: AttributeError: "),
+        (["needing:double", "-a", "torch.ones("], "cannot be read: SyntaxError: "),
+    ],
+)
+def test_explain_says_which_arguments_it_needs(arguments, said, tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "needing.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["explain", *arguments])
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -3,7 +3,7 @@
 import pytest
 from stepping import frame_at, trace_of
 
-from framesmith.bytecode.resume import Slot
+from framesmith.bytecode.resume import StackItem
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.frame_layout import FrameLayout, layout_of
 from framesmith.frontend.tracing.frame_roles import FrameRole
@@ -13,7 +13,7 @@ from framesmith.frontend.tracing.resume_points import ResumePoint
 
 def full(code, **more) -> FrameLayout:
     """A layout with a value of every kind."""
-    stack = (Slot.VALUE, Slot.NULL, Slot.HANDLED)
+    stack = (StackItem.VALUE, StackItem.NULL, StackItem.HANDLED)
     return FrameLayout(code, 0, 0, stack, ("x", ".0"), ("cell",), True, 0, FrameRole.DEFAULT, **more)
 
 

@@ -136,8 +136,8 @@ def test_entries_are_bound_to_continuations_that_they_do_not_own() -> None:
     binder = EntryBinder(owner, ends_natively=False)
     entry = binder.bind(text, None)
     assert entry.function(*range(len(entry.loads))) == ("there", (1,))
-    prefix = builder.build_prefix([torch.ones(2), 3], 1)
-    assert prefix is not None and binder.bind_prefix(prefix, None).step == prefix.step
+    prefix = builder.build_partial([torch.ones(2), 3], 1)
+    assert prefix is not None and binder.bind_partial(prefix, None).step == prefix.step
     gone = weakref.ref(owner)
     del owner
     assert gone() is None
@@ -147,7 +147,7 @@ def test_entries_are_bound_to_continuations_that_they_do_not_own() -> None:
 
 def test_a_prefix_stops_before_its_step() -> None:
     builder = EntryBuilder(FunctionStart(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
-    prefix = builder.build_prefix([torch.ones(2), 3], 4)
+    prefix = builder.build_partial([torch.ones(2), 3], 4)
     assert prefix.step == 4 and len(prefix.text.targets) == 1
 
 

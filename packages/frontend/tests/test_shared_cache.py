@@ -8,8 +8,8 @@ import torch
 
 from framesmith import frontend
 from framesmith.frontend.cache import portable, shared_entries
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedCaches, settings_of
-from framesmith.frontend.cache.trace_start import MethodDefinition
 from framesmith.frontend.options import CompileOptions, Config
 from framesmith.guards.imported import is_imported
 from framesmith.guards.kinds import EqualTo, GlobalState, Identical, TypeIs

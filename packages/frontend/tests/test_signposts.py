@@ -7,10 +7,12 @@ import torch
 
 from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
 from framesmith.frontend.signposts.objects import find_row
+from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
 from framesmith.frontend.signposts.prose import best_described
-from framesmith.frontend.signposts.questions import exact_topic, near_topics, words_of
+from framesmith.frontend.signposts.questions import exact_topic, is_covered, near_topics, words_of
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost
+from framesmith.frontend.signposts.topic import Topic
 from framesmith.frontend.where import find, questions_of
 from framesmith.graph.break_kinds import (
     DATA_DEPENDENT_OUTPUT,
@@ -38,6 +40,21 @@ def test_two_questions_are_the_same(one, other) -> None:
 def test_small_words_count_only_where_there_are_no_others() -> None:
     assert words_of("with") == {"with"} and words_of("with a class") == {"class"}
     assert words_of("the status of a class") == {"status", "class"}
+
+
+def test_endings_do_not_count() -> None:
+    assert exact_topic("adding two tensors") is exact_topic("two tensors get added") is not None
+    assert exact_topic("recompiling") is exact_topic("recompilation")
+
+
+def test_a_question_about_a_program_is_a_topic() -> None:
+    assert exact_topic("torch.no_grad") in PROGRAM_TOPICS and exact_topic("cache limit") not in PROGRAM_TOPICS
+
+
+def test_a_topic_that_has_half_of_the_words_answers_alone() -> None:
+    topic = Topic("views", ("view of tensor",), ())
+    assert is_covered("a view of a large tensor", [topic])
+    assert not is_covered("a view from the highest mountain here", [topic])
 
 
 def test_a_part_of_a_phrase_asks_only_where_it_has_two_words() -> None:

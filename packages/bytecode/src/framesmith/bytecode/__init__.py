@@ -22,7 +22,7 @@ from framesmith.bytecode.insert import insert_before
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
 from framesmith.bytecode.meaning import Handler, Kind, Operation, Reading, read, stack_depths
 from framesmith.bytecode.relocate import relocate_lines
-from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.bytecode.resume import ResumeLayout, StackItem, resume_function
 from framesmith.bytecode.text import CodeText, read_text, text
 from framesmith.bytecode.verify import Problem, verify, verify_parts
 
@@ -44,7 +44,7 @@ __all__ = [
     "Reading",
     "ResumeError",
     "ResumeLayout",
-    "Slot",
+    "StackItem",
     "TextError",
     "UnknownOpcode",
     "assemble",

@@ -166,7 +166,7 @@ def _common(value: object) -> int:
     return found[0]
 
 
-def _prefixes(number: int) -> int:
+def _partial_entries(number: int) -> int:
     return 0 if number < 256 else 1 if number < 65536 else 2 if number < 1 << 24 else 3
 
 
@@ -181,7 +181,9 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
     for index, instruction in enumerate(instructions):
         if KINDS[instruction.name] is ArgumentKind.JUMP:
             _set_direction(parts, index, instruction, targets.get(index))
-    prefixes = [max(_prefixes(number), one.width) for number, one in zip(numbers, instructions, strict=True)]
+    prefixes = [
+        max(_partial_entries(number), one.width) for number, one in zip(numbers, instructions, strict=True)
+    ]
     sizes = [1 + CACHES[instruction.name] for instruction in instructions]
     jumps: dict[int, int] = {}
     # A prefix for one jump may lengthen others, so repeat until none is added; prefixes only grow, so this ends.
@@ -193,8 +195,8 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
         for index, target in targets.items():
             assert target is not None
             jumps[index] = abs(starts[target] - starts[index + 1])
-            if _prefixes(jumps[index]) > prefixes[index]:
-                prefixes[index] = _prefixes(jumps[index])
+            if _partial_entries(jumps[index]) > prefixes[index]:
+                prefixes[index] = _partial_entries(jumps[index])
                 changed = True
         if not changed:
             return starts, jumps

@@ -1,6 +1,8 @@
-"""What this package relies on in the running interpreter, as plain data that can be stored and compared.
+"""What this package relies on in the running interpreter, as plain data, and the records of it.
 
-The files of `known_interpreters` hold it for each supported version; `doctor` compares.
+`gather` asks the interpreter and our own tables: which instructions have no row, and which of our operations move the
+stack by another number of slots. `store` and `load` write and read the records, files in `known_interpreters`, one for
+each supported version. Not here: the comparison, which is `doctor`.
 """
 
 import json

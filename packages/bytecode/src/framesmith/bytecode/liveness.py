@@ -1,6 +1,7 @@
 """Liveness of the frame's slots (locals, cells, free variables) before each native instruction.
 
-The counterpart, over native instructions and with cells, of `Reading.live_locals`.
+The classic backward analysis over uses and kills: live before = (live after - kill) | use. The counterpart, over native
+instructions and with cells, of `Reading.live_locals`.
 """
 
 from typing import Final
@@ -11,7 +12,7 @@ from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
 
 _STORES: Final = frozenset({"STORE_FAST"})
-_ENDS: Final = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
+_KILLS: Final = frozenset({"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"})
 _PAIRS: Final = {
     "LOAD_FAST_LOAD_FAST": (False, False),
     "LOAD_FAST_BORROW_LOAD_FAST_BORROW": (False, False),
@@ -21,14 +22,14 @@ _PAIRS: Final = {
 
 
 def accesses(instruction: Instruction) -> tuple[tuple[str, bool, bool], ...]:
-    """What an instruction does to slots, in order: (name, whether it uses the value, whether it ends the value).
+    """What an instruction does to slots, in order: (name, whether it uses the value, whether it kills it).
 
-    An instruction on a cell uses it and never ends its value: other functions that share the cell may read it.
+    An instruction on a cell uses it and never kills its value: other functions that share the cell may read it.
     """
     name, argument = instruction.name, instruction.argument
     kind = KINDS.get(name)
     if kind is ArgumentKind.LOCAL and isinstance(argument, str):
-        return ((argument, name not in _STORES, name in _ENDS),)
+        return ((argument, name not in _STORES, name in _KILLS),)
     if kind is ArgumentKind.CELL and isinstance(argument, str):
         return ((argument, True, False),)
     if kind is ArgumentKind.LOCAL_PAIR and isinstance(argument, tuple):
@@ -44,7 +45,7 @@ def live_before(parts: CodeParts) -> list[frozenset[str]]:
     covering = stack_depth.handlers(parts, index_of)
     handlers = [None if one is None else index_of[parts.regions[one].target] for one in covering]
     targets = [None if one.target is None else index_of[one.target] for one in instructions]
-    steps = [tuple(reversed(accesses(one))) for one in instructions]
+    accessed = [tuple(reversed(accesses(one))) for one in instructions]
     live: list[frozenset[str]] = [frozenset()] * (len(instructions) + 1)
     changed = True
     while changed:
@@ -54,10 +55,10 @@ def live_before(parts: CodeParts) -> list[frozenset[str]]:
             target, handler = targets[index], handlers[index]
             if target is not None:
                 now |= live[target]
-            for name, looks, ends in steps[index]:
-                if ends:
+            for name, uses, kills in accessed[index]:
+                if kills:
                     now -= {name}
-                if looks:
+                if uses:
                     now |= {name}
             if handler is not None:
                 now |= live[handler]

@@ -1,4 +1,4 @@
-"""Which stack slots hold NULL: a NULL that is used as a value, or called, crashes CPython.
+"""Which stack items hold NULL: a NULL that is used as a value, or called, crashes CPython.
 
 An abstract interpretation of native instructions with three values per slot: NULL, an object, either. Only what is
 certainly wrong is reported: an instruction that consumes a certain NULL as an object, and a call of a certain NULL.

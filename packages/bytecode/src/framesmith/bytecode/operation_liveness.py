@@ -1,4 +1,7 @@
-"""Live fast locals before each operation: the classic backward liveness analysis."""
+"""Live fast locals before each operation: the classic backward liveness analysis, over uses and kills.
+
+A use reads a local, a kill ends its value: live before = (live after - kill) | use.
+"""
 
 from collections.abc import Sequence
 from typing import Final
@@ -6,8 +9,8 @@ from typing import Final
 from framesmith.bytecode.operation import NO_FALL_THROUGH, Handler, Kind, Operation
 
 # Deleting and saving count as uses: both depend on whether the variable is bound.
-_LOOKS: Final = frozenset({Kind.LOAD_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
-_ENDS: Final = frozenset({Kind.STORE_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
+_USES: Final = frozenset({Kind.LOAD_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
+_KILLS: Final = frozenset({Kind.STORE_LOCAL, Kind.DELETE_LOCAL, Kind.LOAD_LOCAL_AND_CLEAR, Kind.MAKE_CELL})
 
 
 def live_before(operations: Sequence[Operation], handlers: Sequence[Handler | None]) -> list[frozenset[str]]:
@@ -17,7 +20,7 @@ def live_before(operations: Sequence[Operation], handlers: Sequence[Handler | No
     """
     # Sets of names as ints, a bit per name, which keeps the iteration to the fixed point cheap.
     bits: dict[str, int] = {}
-    looks, keeps = _masks(operations, bits)
+    uses, keeps = _masks(operations, bits)
     count = len(operations)
     live = [0] * (count + 1)
     changed = True
@@ -28,7 +31,7 @@ def live_before(operations: Sequence[Operation], handlers: Sequence[Handler | No
             after = 0 if operation.kind in NO_FALL_THROUGH else live[index + 1]
             if operation.target is not None:
                 after |= live[operation.target]
-            now = after & keeps[index] | looks[index]
+            now = after & keeps[index] | uses[index]
             handler = handlers[index]
             if handler is not None:
                 now |= live[handler.target]
@@ -42,16 +45,16 @@ def live_before(operations: Sequence[Operation], handlers: Sequence[Handler | No
 
 
 def _masks(operations: Sequence[Operation], bits: dict[str, int]) -> tuple[list[int], list[int]]:
-    looks: list[int] = []
+    uses: list[int] = []
     keeps: list[int] = []
     for operation in operations:
         kind, name = operation.kind, operation.argument
-        look = keep = 0
-        if kind in _LOOKS or kind in _ENDS:
+        use = keep = 0
+        if kind in _USES or kind in _KILLS:
             assert isinstance(name, str)
             bit = bits.setdefault(name, 1 << len(bits))
-            look = bit if kind in _LOOKS else 0
-            keep = bit if kind in _ENDS else 0
-        looks.append(look)
+            use = bit if kind in _USES else 0
+            keep = bit if kind in _KILLS else 0
+        uses.append(use)
         keeps.append(~keep)
-    return looks, keeps
+    return uses, keeps

@@ -11,7 +11,7 @@ stack and in the locals, puts it back, and goes on at that operation, in whateve
     <push the stack, bottom first>
     JUMP_FORWARD <the operation>
 
-**The stack.** `ResumeLayout.stack` has one entry per native slot, except EXCEPTION, which covers two.
+**The stack.** `ResumeLayout.stack` has one item per native slot, except EXCEPTION, which covers two.
 
 - VALUE: any object, the iterator of a loop and the `__exit__` of a `with` included. The offset which an exception table
   entry with `lasti` leaves below the exception is a VALUE too; what is passed for it is
@@ -52,15 +52,15 @@ from framesmith.bytecode.opcodes import VERSION
 from framesmith.bytecode.operation import NO_FALL_THROUGH
 from framesmith.bytecode.operation_effects import effect
 from framesmith.bytecode.slots import renumber, split_wide_pairs
-from framesmith.bytecode.supers import name_arguments
+from framesmith.bytecode.supers import make_arguments_explicit
 
 _STAR_FLAGS: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 @final
-class Slot(Enum):
-    """What an entry of `ResumeLayout.stack` is; see the module's docstring."""
+class StackItem(Enum):
+    """What an item of `ResumeLayout.stack` is; see the module's docstring."""
 
     VALUE = "value"
     NULL = "null"
@@ -69,15 +69,15 @@ class Slot(Enum):
 
 
 _CLOSURE_LOAD: Final = "LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE"
-_SIZES: Final = {Slot.VALUE: 1, Slot.NULL: 1, Slot.EXCEPTION: 2, Slot.HANDLED: 1}
+_SIZES: Final = {StackItem.VALUE: 1, StackItem.NULL: 1, StackItem.EXCEPTION: 2, StackItem.HANDLED: 1}
 
 
 @final
 @dataclass(frozen=True)
 class ResumeLayout:
-    """What the arguments of a continuation are: stack slots, then bound locals, then an exception to raise."""
+    """What the arguments of a continuation are: stack items, then bound locals, then an exception to raise."""
 
-    stack: tuple[Slot, ...]
+    stack: tuple[StackItem, ...]
     locals: tuple[str, ...]
     raises: bool = False
 
@@ -94,7 +94,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     _check(code, reading, parts, operation_index, layout)
     body, regions = parts.instructions, parts.regions
     parts.instructions, parts.regions = [], []
-    stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not Slot.NULL)
+    stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not StackItem.NULL)
     doubled = _become_function(parts, body, stack_names, layout)
     operation = reading.operations[operation_index]
     emitter = Emitter(parts)
@@ -110,7 +110,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     first = code.co_varnames[0] if code.co_argcount and "__class__" in code.co_freevars else None
     # `self` is not in the first slot any more, where super() without arguments looks for it.
     if first in layout.locals or first in code.co_cellvars:
-        body = name_arguments(parts, body, str(first))
+        body = make_arguments_explicit(parts, body, str(first))
     _append_body(parts, body, regions)
     split_wide_pairs(parts)
     cleanup.remove_unreachable(parts)
@@ -134,7 +134,7 @@ def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layou
         operation = reading.operations[index]
         raise ResumeError(
             f"operation {index} ({operation.kind}, line {operation.position.line}) of {code.co_qualname} "
-            f"has {depth} stack slots, the layout gives {given}"
+            f"has {depth} stack items, the layout gives {given}"
         )
     known = {*code.co_varnames, *code.co_cellvars}
     unknown = [name for name in layout.locals if name not in known]
@@ -211,11 +211,11 @@ def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int],
     """Push the stack values; each argument is deleted once it is pushed, so that no value lives longer than it should."""
     names.reverse()
     for slot in layout.stack:
-        if slot is Slot.NULL:
+        if slot is StackItem.NULL:
             emitter.emit("PUSH_NULL")
             continue
         name = names.pop()
-        if slot is Slot.VALUE:
+        if slot is StackItem.VALUE:
             if emitter.known_depth() in offsets:
                 emitter.emit("LOAD_CONST", 0)  # the argument is an offset in the old code
             else:
@@ -225,7 +225,7 @@ def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int],
         _push_handled(emitter, slot, name)
 
 
-def _push_handled(emitter: Emitter, slot: Slot, name: str) -> None:
+def _push_handled(emitter: Emitter, slot: StackItem, name: str) -> None:
     """Raise the argument and catch it with PUSH_EXC_INFO; None means that no exception is being handled any more."""
     nothing, handler, done = emitter.label(), emitter.label(), emitter.label()
     emitter.emit("LOAD_FAST", name)
@@ -239,7 +239,7 @@ def _push_handled(emitter: Emitter, slot: Slot, name: str) -> None:
     jump(emitter, done)
     emitter.place_label(handler)
     emitter.emit("PUSH_EXC_INFO")
-    if slot is Slot.HANDLED:
+    if slot is StackItem.HANDLED:
         emitter.emit("POP_TOP")
     emitter.place_label(done)
 
@@ -322,7 +322,7 @@ def _append_body(parts: CodeParts, body: list[Instruction], regions: list[Except
 
 
 def _saved_offsets(reading: Reading) -> list[frozenset[int]]:
-    """Per operation the stack slots that hold an instruction offset saved for RERAISE.
+    """Per operation the stack items that hold an instruction offset saved for RERAISE.
 
     A slot keeps its meaning until the stack is cut to below it.
     """

@@ -13,7 +13,7 @@ from framesmith.bytecode.instruction import Instruction
 _TWO_ARGUMENTS = 2
 
 
-def name_arguments(parts: CodeParts, body: list[Instruction], first: str) -> list[Instruction]:
+def make_arguments_explicit(parts: CodeParts, body: list[Instruction], first: str) -> list[Instruction]:
     """The body with the arguments of each such call written out; jumps to a call lead to where they are loaded."""
     load = "LOAD_DEREF" if first in parts.freevars else "LOAD_FAST"
     found: list[Instruction] = []

@@ -1,13 +1,13 @@
-"""Guards that objects which were different in the trace are different on later calls too.
+"""Guards on identity and shared memory of inputs.
 
-Only where it matters: an object is changed, or became a key by its identity. That two sources give the same object is
-guarded when they are wrapped, and the answer of `is` where it was asked for. The claims are in
-`guards.kinds.aliasing`.
+`distinct_objects`: objects that were different in the trace are different on later calls too, where one is changed or
+became a key by its identity. `distinct_storages`: inputs of a graph that writes to some of them share memory as they
+did. `leaf_states`: those that it writes to are still no leaves. Not here: that two sources give the same object, which
+is guarded when they are wrapped; the answer of `is`, guarded where it was asked for; the claims, in `guards.kinds.aliasing`.
 """
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Final
 
 import torch
 
@@ -17,19 +17,15 @@ from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import (
     DistinctObjects,
     DistinctStorages,
-    EqualTo,
-    HasKey,
-    KeysAre,
     SameOverlap,
     SameStorage,
     TensorProperty,
 )
 from framesmith.guards.kinds.aliasing import overlap_of, storage_of
 from framesmith.guards.sources import InstanceItem
-from framesmith.variables.core import MutationLog, TraceContext, Tracker
+from framesmith.variables.core import MutationLog, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
-_LEAST_ADDRESS: Final = 1 << 20
 _CHANGED = Reason("one of them is changed", None)
 _KEYS = Reason("they are keys by their identity", None)
 _WRITTEN = Reason("the graph writes to one of them", None)
@@ -38,31 +34,12 @@ _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
 def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[Guard]:
     """Changed objects, and keys by identity, are not the same object as any that differed from them in the trace."""
-    kinds = {tracker.python_type for tracker in mutations.changed_trackers()}
-    sources: dict[type, list[Source]] = {kind: [] for kind in kinds}
-    for source, kind in wrapper.objects():
-        if kind in sources:
-            sources[kind].append(source)
+    classes = {tracker.python_type for tracker in mutations.changed_trackers()}
+    sources: dict[type, list[Source]] = {cls: [] for cls in classes}
+    for source, cls in wrapper.objects():
+        if cls in sources:
+            sources[cls].append(source)
     return [*_distinct(sources, _CHANGED), *_distinct(_keys(mutations), _KEYS)]
-
-
-def mixes_identities(tx: TraceContext) -> bool:
-    """Whether `id(x)` was looked up as a key, unread, in a trace that saw numbers which may be addresses as well."""
-    return tx.changes.has_identity_keys and any(_names_address(guard.claim) for guard in tx.guards)
-
-
-def _names_address(claim: object) -> bool:
-    if isinstance(claim, EqualTo):
-        return _may_hold_address(claim.value)
-    if isinstance(claim, KeysAre):
-        return _may_hold_address(claim.keys)
-    return isinstance(claim, HasKey) and _may_hold_address(claim.key)
-
-
-def _may_hold_address(value: object) -> bool:
-    if isinstance(value, tuple | frozenset):
-        return any(map(_may_hold_address, value))
-    return isinstance(value, int) and value > _LEAST_ADDRESS
 
 
 def _keys(mutations: MutationLog[Tracker]) -> dict[type, list[Source]]:

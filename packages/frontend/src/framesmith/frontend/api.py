@@ -15,9 +15,10 @@ import torch
 
 from framesmith.frontend import events
 from framesmith.frontend.argument_checks import make_argument_error, make_not_callable_error
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
-from framesmith.frontend.cache.trace_start import NEVER_COMPILED, MethodDefinition
+from framesmith.frontend.cache.trace_start import NEVER_COMPILED
 from framesmith.frontend.compile_arguments import require_options
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
@@ -144,11 +145,11 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
 _NOT_COMPILED_HERE: Final = ", which compile() has not returned"
 
 
-def make_compiled_call(kind: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
+def make_compiled_call(cls: type[torch.nn.Module], options: CompileOptions) -> FunctionType:
     """A compiled form of what a module of this class runs when it is called; the module is its first argument."""
-    call = call_implementation(kind)
+    call = call_implementation(cls)
     return compile_function(
-        copy_function(call), options, definition=MethodDefinition(kind, "_call_impl", call)
+        copy_function(call), options, definition=MethodDefinition(cls, "_call_impl", call)
     )
 
 
@@ -172,22 +173,22 @@ def uncompile(model: Any) -> Any:
     return session.original
 
 
-def uncompile_class(kind: type) -> type:
+def uncompile_class(cls: type) -> type:
     """Take the compiled `__call__` out of a class."""
-    name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
-    session = session_of(vars(kind).get(name))
+    name = "_call_impl" if issubclass(cls, torch.nn.Module) else "__call__"
+    session = session_of(vars(cls).get(name))
     if session is None:
-        raise make_argument_error("uncompile()", kind, "what compile() returned", hint=_NOT_COMPILED_HERE)
+        raise make_argument_error("uncompile()", cls, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if session.inherited:
-        delattr(kind, name)
+        delattr(cls, name)
     else:
-        setattr(kind, name, session.original)
-    return kind
+        setattr(cls, name, session.original)
+    return cls
 
 
-def call_implementation(kind: type[torch.nn.Module]) -> FunctionType:
+def call_implementation(cls: type[torch.nn.Module]) -> FunctionType:
     """What runs hooks and `forward` when a module is called, also where the class is compiled."""
-    function: object = kind._call_impl
+    function: object = cls._call_impl
     assert isinstance(function, FunctionType)
     return original_of(function)
 
@@ -206,23 +207,23 @@ def copy_function(function: FunctionType) -> FunctionType:
     return copy
 
 
-def compile_class(kind: type, options: CompileOptions) -> type:
+def compile_class(cls: type, options: CompileOptions) -> type:
     """Compile the `__call__` of a class's instances; the class itself is returned."""
-    name = "_call_impl" if issubclass(kind, torch.nn.Module) else "__call__"
-    method = getattr(kind, name, None)
+    name = "_call_impl" if issubclass(cls, torch.nn.Module) else "__call__"
+    method = getattr(cls, name, None)
     if isinstance(method, FunctionType):
-        known = session_of(vars(kind).get(name))
+        known = session_of(vars(cls).get(name))
         if known is not None and known.options == options:
-            return kind
-        inherited = name not in vars(kind) if known is None else known.inherited
+            return cls
+        inherited = name not in vars(cls) if known is None else known.inherited
         method = method if known is None else known.original
         compiled = compile_function(copy_function(original_of(method)), options)
         session = session_of(compiled)
         if session is not None:
             session.original, session.inherited = method, inherited
-        setattr(kind, name, compiled)
-        return kind
-    return cast(type, warn_without_code(kind))
+        setattr(cls, name, compiled)
+        return cls
+    return cast(type, warn_without_code(cls))
 
 
 def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:

@@ -11,12 +11,12 @@
 What comes out is data. The cache, which has the continuations, binds the resume points to them (`EntryText.bind`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
-from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states, mixes_identities
+from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.events import counters
@@ -36,7 +36,7 @@ from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
-from framesmith.frontend.tracing.replanning import MixedIdentities, PlannedStop, Restart
+from framesmith.frontend.tracing.replanning import MixedIdentities, PlannedStop, Restart, mixes_identities
 from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
@@ -96,7 +96,7 @@ class BuiltEntry:
 
 @final
 @dataclass(frozen=True, slots=True)
-class BuiltPrefix:
+class BuiltPartialEntry:
     """An entry for what a call did before a step of its trace, whose operation runs natively then (ADR 0015).
 
     `step`: the one in front of which it stops, which may be an earlier one; 0 if all of it runs natively.
@@ -143,7 +143,7 @@ class Trace:
         self.recorder.release()
 
 
-# Traces of one call before it runs natively: a plan is replaced by an earlier one where its frame cannot be left.
+# Traces of one call before it runs natively: a planned stop is replaced by an earlier one where its frame cannot be left.
 _ATTEMPTS: Final = 4
 
 OnBreak: TypeAlias = Callable[[GraphBreak, tuple[UserLocation, ...], bool], Refusal | None]
@@ -208,7 +208,7 @@ class EntryBuilder:
         reached = UserLocation.of(code)
         return build_native_entry(self.start, reason, reached, (), self.on_break(reason, (), False))
 
-    def build_prefix(self, values: Sequence[object], step: int) -> BuiltPrefix | None:
+    def build_partial(self, values: Sequence[object], step: int) -> BuiltPartialEntry | None:
         """Make an entry that stops before a step. None where no such entry can be made."""
         reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
         backend = Replay()
@@ -228,8 +228,8 @@ class EntryBuilder:
                 exact = True
                 continue
             if built.reason is reason:
-                return BuiltPrefix(built.text, stop.step, backend)
-            return BuiltPrefix(built.text, 0, backend) if built.runs_natively else None
+                return BuiltPartialEntry(built.text, stop.step, backend)
+            return BuiltPartialEntry(built.text, 0, backend) if built.runs_natively else None
         return None
 
     def _trace(
@@ -237,6 +237,7 @@ class EntryBuilder:
     ) -> BuiltEntry:
         """Trace once. Raises Restart where the trace has to be made again, with another stop, MixedIdentities where it
         has to be with `exact` numbers of objects."""
+        # 1 prepare
         trace = prepare_trace(self.start.code, self.options, self.policy, stop, name)
         trace.tx.changes.exact_identities = exact
         try:
@@ -245,6 +246,8 @@ class EntryBuilder:
             trace.release()
 
     def _build_from(self, trace: Trace, values: Sequence[object]) -> BuiltEntry:
+        """Phases 2 to 6 (see the module), on a trace that `prepare_trace` has put together; a native entry where the state
+        cannot be rebuilt after the graph."""
         state = GlobalState.capture()
         recorder, machine, writer, backend = trace.recorder, trace.machine, trace.writer, self.options.backend
         replay = backend if isinstance(backend, Replay) else None
@@ -254,6 +257,7 @@ class EntryBuilder:
                 try:
                     if self.watch is not None:
                         self.watch.begin(trace)
+                    # 2 execute the frames symbolically
                     end = trace.run(self.start, values)
                     if mixes_identities(trace.tx):
                         raise MixedIdentities
@@ -264,10 +268,12 @@ class EntryBuilder:
                         refusal = self.on_break(reason, stack, has_strict_breaks(machine))
                     if self.watch is not None:
                         self.watch.finish(trace)
+                    # 3 write the changes and the ending
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
                     check_new_memory(trace.tx, outputs)
+                    # 4 hand the graph to the backend
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
                     trace.tx.changes.ambient.restore()
@@ -278,19 +284,13 @@ class EntryBuilder:
             reached, stack = locate_trace(machine, self.start.code)
             refusal = self.on_break(unwritable, stack, has_strict_breaks(machine))
             return build_native_entry(self.start, unwritable, reached, stack, refusal)
-        guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
-        guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
-        guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
-        guards.update(distinct_storages(graph, trace.wrapper, backend))
-        guards.update(leaf_states(graph, trace.wrapper))
-        guards.update(shape_guards)
-        if self.policy.promised:
-            check_promises(recorder.specialized(), self.start.code)
-        check_numbers(recorder, guards)
+        # 5 collect the guards
+        guards = self._collect_guards(trace, state, graph, shape_guards)
         recovery = None
         if graph.failures is not None and replay is None:
             made = made_among((*graph.inputs, *writer.loads))
             recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs, made)
+        # 6 put the entry together
         text = write_entry(
             self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery)
         )
@@ -298,6 +298,21 @@ class EntryBuilder:
             counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
+
+    def _collect_guards(
+        self, trace: Trace, state: GlobalState, graph: CompiledSubgraph, shape_guards: Iterable[Guard]
+    ) -> GuardSet:
+        """The guards of the entry; fails where a promise of the user, or one of ours about numbers, is broken."""
+        guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
+        guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
+        guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
+        guards.update(distinct_storages(graph, trace.wrapper, self.options.backend))
+        guards.update(leaf_states(graph, trace.wrapper))
+        guards.update(shape_guards)
+        if self.policy.promised:
+            check_promises(trace.recorder.specialized(), self.start.code)
+        check_numbers(trace.recorder, guards)
+        return guards
 
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:

@@ -6,9 +6,10 @@ answers is in `signposts`.
 
 import argparse
 import importlib
+import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import torch
@@ -19,6 +20,9 @@ from framesmith.frontend import where as signposts
 LAYERS = ("bytecode", "guards", "graph", "variables", "frontend")
 DEMO = "framesmith.frontend.demo.command"
 """Imported by the command `demo` only, since it needs the extra."""
+
+
+EXAMPLE = 'pass --arguments "torch.ones(3), 2"'
 
 
 class WrongUse(Exception):
@@ -79,9 +83,35 @@ def explain(target: str, arguments: str = "") -> int:
     function = resolve(target)
     if not callable(function):
         raise WrongUse(f"{target!r} cannot be called: it is {function!r}")
-    values = eval(f"({arguments},)" if arguments.strip() else "()", {"torch": torch})
+    values = read_arguments(arguments)
+    check_arguments(target, function, values)
     print(frontend.explain(function)(*values))
     return 0
+
+
+def read_arguments(text: str) -> tuple[object, ...]:
+    """The values that the option `--arguments` gives: `torch.ones(3), 2`. Raises WrongUse."""
+    try:
+        found: tuple[object, ...] = eval(f"({text},)" if text.strip() else "()", {"torch": torch})
+    except Exception as failure:
+        said = f"{type(failure).__name__}: {failure}"
+        raise WrongUse(f"--arguments {text!r} cannot be read: {said}; {EXAMPLE}") from failure
+    return found
+
+
+def check_arguments(target: str, function: Callable[..., object], values: Sequence[object]) -> None:
+    """Raises WrongUse where the function cannot be called with these values; a signature that is not known is not checked."""
+    name = target.partition(":")[2]
+    called = function.forward if isinstance(function, torch.nn.Module) else function
+    try:
+        signature = inspect.signature(called)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*values)
+    except TypeError as failure:
+        problem = f"needs arguments: {EXAMPLE}" if not values else f"was given others: {failure}; {EXAMPLE}"
+        raise WrongUse(f"{name} {problem}") from failure
 
 
 def make_parser() -> argparse.ArgumentParser:

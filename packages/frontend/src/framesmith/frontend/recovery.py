@@ -25,7 +25,7 @@ from framesmith.guards.sources import NewObject
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Prefix:
+class PartialEntry:
     """An entry that runs natively from the operation of a step on: the one that raised in the graph, or an earlier one.
 
     `step` says which; 0: all of it runs natively.
@@ -48,21 +48,23 @@ class Recovery:
     made: tuple[NewObject, ...] = ()
 
     @hidden
-    def resume(self, failure: GraphFailed, scope: Scope, prefix_of: Callable[[int], Prefix | None]) -> object:
-        """Do what the program did before the operation that raised, then run that natively; what the prefix returns.
+    def resume(
+        self, failure: GraphFailed, scope: Scope, partial_of: Callable[[int], PartialEntry | None]
+    ) -> object:
+        """Do what the program did before the operation that raised, then run that natively; what the partial entry returns.
 
-        `prefix_of` gives the prefix of a step. Raises Unrecoverable where this cannot be done.
+        `partial_of` gives the partial entry of a step. Raises Unrecoverable where this cannot be done.
         """
         error, made = failure.error, dict(zip(self.made, failure.made, strict=True))
         scope = add_made(scope, made)
         self.failures.start.restore()  # torch's switches, as they were when the graph began
         found = self.failures.find(error, lambda: [source.read(scope) for source in self.inputs])
-        prefix = None if found is None else prefix_of(found.step)
-        if found is None or prefix is None:
+        partial = None if found is None else partial_of(found.step)
+        if found is None or partial is None:
             raise Unrecoverable
-        ran = found.began or self.failures.writes_between(prefix.step, found.number)
-        if ran and not (prefix.replay.asks and prefix.step == found.step):
+        ran = found.began or self.failures.writes_between(partial.step, found.number)
+        if ran and not (partial.replay.asks and partial.step == found.step):
             raise Unrecoverable  # what has written or drawn already must not run a second time
-        check_made(prefix.entry.loads, made)
-        prefix.replay.give(found.known, error if ran else None)
-        return prefix.entry.function(*[source.read(scope) for source in prefix.entry.loads])
+        check_made(partial.entry.loads, made)
+        partial.replay.give(found.known, error if ran else None)
+        return partial.entry.function(*[source.read(scope) for source in partial.entry.loads])

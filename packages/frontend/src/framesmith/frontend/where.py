@@ -24,18 +24,24 @@ from framesmith.frontend.signposts.objects import find_row, posts_of, real_objec
 from framesmith.frontend.signposts.prose import best_described
 from framesmith.frontend.signposts.questions import (
     exact_topic,
+    is_covered,
     near_topics,
+    posts_of_next,
     posts_of_topic,
     topics_with,
 )
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost, signposts, signposts_of_step
-from framesmith.frontend.signposts.topics import TOPICS, Topic
+from framesmith.frontend.signposts.topic import Topic
+from framesmith.frontend.signposts.topics import SEE_ALSO, TOPICS
 
 _READ_AS = re.compile(r"may be read as (\w+)")
 
 MOST_LINES = 20
 """The most lines that are printed for one name; how many more there are is said."""
+
+ENOUGH = 12
+"""What has so many lines is not filled up with definitions whose docstring has the words of a question."""
 
 MOST_BY_WORDS = 6
 """The most definitions that are named because their docstring has the words of a question."""
@@ -45,23 +51,43 @@ def find(name: str) -> list[Signpost]:
     """Signposts with this name, and of the question that it asks; else those of a definition, an object, a name near it."""
     name = name.strip().removesuffix("()")
     everything = list(signposts())
-    found = [post for post in everything if post.name in (name, f"torch.{name}")]
-    found += [post for kind in _kinds(name, found) for post in signposts_of_step(kind)]
+    found = _in_order(name, [post for post in everything if post.name in (name, f"torch.{name}")])
     about = exact_topic(name)
     if not found and about is None:
         found, about = _of_object(name)
+    if not found and about is None:
+        about = exact_topic(name.replace(".", " "))
     found += list(_breaks(found))
     found += posts_of_topic(about) if about is not None else []
     if not found:
         found = hits(name, everything)
         places = definitions().get(name) or find_inside(name)
         found += [Signpost(name, "defined in", *place) for place in places]
-        asked = [post for topic in near_topics(name) for post in posts_of_topic(topic)]
+        topics = near_topics(name)
+        asked = [post for topic in topics for post in posts_of_topic(topic)]
         found = asked or found
         found += list(_breaks(found)) if len(found) <= MOST_LINES else []
-        if " " in name and (asked or not found):
-            found = [*found[: MOST_LINES - MOST_BY_WORDS], *best_described(name, MOST_BY_WORDS)]
+        if " " in name and (not is_covered(name, topics) if topics else not found):
+            rest = min(MOST_BY_WORDS, max(ENOUGH - len(found), 0))
+            found += best_described(name, MOST_BY_WORDS)[:rest]
     return list(dict.fromkeys(found))
+
+
+def _in_order(name: str, posts: Sequence[Signpost]) -> list[Signpost]:
+    """The signposts with this name; those of an opcode in the order in which an instruction passes them.
+
+    The rows that read it; for each operation that it may be, first the one that it is named after: the step that executes
+    it, and what this one uses; then what to ask next.
+    """
+    kinds = sorted(_kinds(name, posts), key=lambda kind: not name.startswith(kind.name))
+    steps = [(post, match[1]) for post in posts if (match := _READ_AS.search(post.what))]
+    found = [post for post in posts if not _READ_AS.search(post.what)]
+    for kind in kinds:
+        found += [post for post, read_as in steps if read_as == kind.name]
+        found += signposts_of_step(kind)
+    for title in dict.fromkeys(SEE_ALSO[kind.name] for kind in kinds if kind.name in SEE_ALSO):
+        found += posts_of_next(name, title, found)
+    return found
 
 
 def is_name(name: str) -> bool:
@@ -80,10 +106,11 @@ def _of_object(name: str) -> tuple[list[Signpost], Topic | None]:
     if value is None:
         return [], None
     about = topic_of(value)
-    return list(posts_of(name, value)), None if about is None else exact_topic(about)
+    found = list(posts_of(name, value))
+    return found, None if about is None else exact_topic(about)
 
 
-def _kinds(name: str, found: list[Signpost]) -> list[Kind]:
+def _kinds(name: str, found: Sequence[Signpost]) -> list[Kind]:
     """The operations that an opcode, or the name of an operation, leads to."""
     named = [match[1] for post in found if (match := _READ_AS.search(post.what))]
     if name in Kind.__members__ and any(post.what == "operation" for post in found):
@@ -134,16 +161,16 @@ def main(arguments: list[str]) -> int:
     missing = 0
     for name in questions_of(arguments):
         found = find(name)
-        for post in found[:MOST_LINES]:
-            print(post.text())
-        if len(found) > MOST_LINES:
-            print(f"{name}: {len(found) - MOST_LINES} more; ask for a longer name")
         if not found:
             missing = 1
         if not found or _is_guess(name, found):
             near = suggestions(name)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             print(f"{name}: no table, question or definition of framesmith has this name{hint}")
+        for post in found[:MOST_LINES]:
+            print(post.text())
+        if len(found) > MOST_LINES:
+            print(f"{name}: {len(found) - MOST_LINES} more; ask for a longer name")
     return missing
 
 

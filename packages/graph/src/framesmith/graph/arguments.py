@@ -68,19 +68,19 @@ def to_node_argument(argument: Argument, local: Callable[[fx.Node], fx.Node], sy
     `local` gives the node to use in the current graph for a node of an outer one, `symbolic` the node that computes
     a symbolic number (or the plain number, if it is fixed). Raises GraphBreak for an object that a graph cannot hold.
     """
-    kind = type(argument)
+    cls = type(argument)
     if isinstance(argument, fx.Node):
         return local(argument)
-    if kind in _PLAIN:
+    if cls in _PLAIN:
         return argument
-    if kind in _SYMBOLIC or (isinstance(argument, complex) and not _is_written_exactly(argument)):
+    if cls in _SYMBOLIC or (isinstance(argument, complex) and not _is_written_exactly(argument)):
         return symbolic(argument)
     if isinstance(argument, tuple):
         parts = [to_node_argument(item, local, symbolic) for item in argument]
-        if kind is tuple:
+        if cls is tuple:
             return tuple(parts)
-        if hasattr(kind, "_fields"):
-            return kind(*parts)
+        if hasattr(cls, "_fields"):
+            return cls(*parts)
     elif isinstance(argument, list):
         return [to_node_argument(item, local, symbolic) for item in argument]
     elif isinstance(argument, dict):
@@ -133,8 +133,8 @@ def prepare(
     values: list[object] = []
     tensors: list[torch.Tensor] = []
     for argument in arguments:
-        kind = type(argument)
-        if kind in _PLAIN:
+        cls = type(argument)
+        if cls in _PLAIN:
             own.append(argument)
             values.append(argument)
             continue
@@ -154,14 +154,14 @@ def prepare(
 
 def examples(argument: object) -> object:
     """The argument with every node replaced by its example; containers are rebuilt, constants are kept."""
-    kind = type(argument)
+    cls = type(argument)
     if isinstance(argument, fx.Node):
         return argument.meta[EXAMPLE]
-    if kind in _PLAIN:
+    if cls in _PLAIN:
         return argument
     if isinstance(argument, tuple):
         parts = [examples(item) for item in argument]
-        return tuple(parts) if kind is tuple else kind(*parts)
+        return tuple(parts) if cls is tuple else cls(*parts)
     if isinstance(argument, list):  # a node's arguments hold fx's immutable lists
         return [examples(item) for item in argument]
     if isinstance(argument, dict):

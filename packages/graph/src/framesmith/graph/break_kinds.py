@@ -1,4 +1,7 @@
-"""The catalogue of graph breaks: one row per kind. The classes live in `breaks`.
+"""The catalogue of graph breaks: one row for each kind that is not registered beside its code.
+
+Kinds of one feature of `variables` are, in the module that raises them. The classes live in `breaks`, where `all_kinds`
+gives all rows.
 
 An id is never reused for something else. Titles say what happened, explanations why the graph cannot go on,
 remedies what the user can do.

@@ -1,4 +1,4 @@
-"""Operations whose C++ code reads the memory of a tensor on the CPU without asking the dispatcher.
+"""Operations whose C++ code reads the memory of a tensor on the CPU without asking torch's dispatcher.
 
 A fake has no memory: such a read crashes the process or gives an arbitrary number, without an exception. So these
 are refused before they run. `tests/sweeps/operators.py` searches for more of them, in child processes;

@@ -87,8 +87,8 @@ def _finish_import(module: ModuleType) -> ModuleType:
     return found
 
 
-def _become(module: ModuleType, kind: type[ModuleType]) -> None:
-    ModuleType.__setattr__(module, "__class__", kind)
+def _become(module: ModuleType, cls: type[ModuleType]) -> None:
+    ModuleType.__setattr__(module, "__class__", cls)
 
 
 def load(module: ModuleType) -> None:

@@ -32,7 +32,7 @@ from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
-from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.graph.verify import verify
 from framesmith.guards.sources.base import Source
 
@@ -97,7 +97,7 @@ def without_graph(outputs: Sequence[fx.Node], inputs: Mapping[fx.Node, Input]) -
     return CompiledSubgraph(None, sources, len(nodes), tuple(nodes.index(node) for node in outputs), None)
 
 
-def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeWorld) -> fx.GraphModule:
+def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeEnvAdapter) -> fx.GraphModule:
     """The GraphModule, with torch's deferred assertions about numbers that only the running graph knows."""
     asserts = bool(world.env.deferred_runtime_asserts)
     if not asserts:

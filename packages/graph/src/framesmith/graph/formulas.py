@@ -13,7 +13,7 @@ import torch
 from torch.utils._sympy.printers import PythonPrinter
 
 from framesmith.graph.expressions import Symbol
-from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.guards.kinds.shapes import FUNCTIONS
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.computed import Computed
@@ -31,7 +31,7 @@ class _FormulaPrinter(PythonPrinter):
         return f"v{self._symbols.index(symbol)}"
 
 
-def source_of(world: ShapeWorld, value: torch.SymInt | torch.SymFloat) -> Source | None:
+def source_of(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat) -> Source | None:
     """The source of a symbolic number; None if it is fixed, or if an operation of the graph invents it."""
     expression = value.node.expr
     symbols = sorted(expression.free_symbols, key=str)

@@ -1,4 +1,4 @@
-"""The history that autograd keeps of fakes: where it begins, and whether a backward pass can still use it.
+"""The autograd graph of fakes, their history: where it begins, and whether a backward pass can still use it.
 
 Fakes are recorded by autograd as real tensors are, so a backward pass over fakes gives gradients of the right metadata.
 """

@@ -16,7 +16,7 @@ from typing import Final, final
 import torch
 from torch import fx
 
-# Keys of the dispatcher that the modes of a trace switch; such a mode may end before the block in which it began.
+# Keys of torch's dispatcher that the modes of a trace switch; such a mode may end before the block in which it began.
 _KEYS_OF_MODES: Final = ("Python", "PythonTLSSnapshot", "PythonDispatcher")
 
 

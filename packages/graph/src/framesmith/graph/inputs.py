@@ -134,10 +134,10 @@ def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) ->
     return plain
 
 
-def needs_plain_form(kind: type) -> bool:
-    """Whether this is a class of tensors in Python that overrides no operation of the dispatcher."""
+def needs_plain_form(cls: type) -> bool:
+    """Whether this is a class of tensors in Python that overrides no operation of torch's dispatcher."""
     disabled = torch._C._disabled_torch_dispatch_impl
-    return is_subclass(kind) and getattr(kind, "__torch_dispatch__", None) is disabled
+    return is_subclass(cls) and getattr(cls, "__torch_dispatch__", None) is disabled
 
 
 def is_wrapper(value: object) -> bool:
@@ -181,9 +181,9 @@ def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str) -> No
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name} shares memory with {entry.source.text()}")
 
 
-def is_subclass(kind: type) -> bool:
+def is_subclass(cls: type) -> bool:
     """Whether this is a class of tensors other than `torch.Tensor` and `Parameter`."""
-    return issubclass(kind, torch.Tensor) and kind not in PLAIN_TENSORS
+    return issubclass(cls, torch.Tensor) and cls not in PLAIN_TENSORS
 
 
 def let_go(used: Sequence[Input]) -> None:

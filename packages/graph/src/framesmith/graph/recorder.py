@@ -47,8 +47,8 @@ from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, may_mutate
 from framesmith.graph.repetition import Repetition, Stacks, is_operation
-from framesmith.graph.shape_env import Place, ShapeWorld
-from framesmith.graph.shape_guards import OFFSET_READ, ShapeFacts, Specialized
+from framesmith.graph.shape_env import Place, ShapeEnvAdapter
+from framesmith.graph.shape_guards import OFFSET_READ, ShapeRelations, Specialized
 from framesmith.graph.silence import SILENCE
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import Subgraph
@@ -78,7 +78,7 @@ class Recorder:
     def __init__(self, options: GraphOptions | None = None, name: TraceName | None = None) -> None:
         self.options = options or GraphOptions()
         self._named = torch._guards.compile_context(name or TraceNumbers().next())
-        self._world = ShapeWorld(self.options)
+        self._world = ShapeEnvAdapter(self.options)
         self._span = TracingSpan(self._world)
         self._root = Subgraph()
         self._body = self._root
@@ -111,7 +111,7 @@ class Recorder:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self, cls: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._span.pause()
         self._start.restore()
@@ -486,10 +486,10 @@ class Recorder:
     def explain_shape_guards(self) -> list[Guard]:
         """The same as guards, each with what was decided and the user's line."""
         with self.pause_recording():
-            facts = ShapeFacts(self._world, self._inputs.ever).guards()
+            facts = ShapeRelations(self._world, self._inputs.ever).guards()
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
     def specialized(self) -> list[Specialized]:
         """The numbers that were requested as symbolic and that the trace fixed."""
         with self.pause_recording():
-            return ShapeFacts(self._world, self._inputs.ever).specialized()
+            return ShapeRelations(self._world, self._inputs.ever).specialized()

@@ -105,7 +105,7 @@ def _nowhere() -> None:
 
 
 @final
-class ShapeWorld:
+class ShapeEnvAdapter:
     """One ShapeEnv with the fake mode and tracing context of a trace.
 
     Invariant: symbols are made for sources known to `names` only, so each symbol leads back to one of ours.

@@ -18,7 +18,7 @@ from torch.utils._sympy.printers import PythonPrinter
 
 from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.inputs import Input
-from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
@@ -68,10 +68,10 @@ class Specialized:
 
 
 @final
-class ShapeFacts:
+class ShapeRelations:
     """Reads the facts out of a ShapeEnv, at the end of a recording, after the backend ran: it may decide more."""
 
-    def __init__(self, world: ShapeWorld, inputs: Sequence[Input]) -> None:
+    def __init__(self, world: ShapeEnvAdapter, inputs: Sequence[Input]) -> None:
         self._world = world
         self._env: ShapeEnv = world.env
         self._inputs = inputs

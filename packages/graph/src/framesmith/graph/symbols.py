@@ -23,7 +23,7 @@ from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.options import is_fixed
 from framesmith.graph.purity import IMPURE
-from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.graph.subgraph import Subgraph
 from framesmith.guards.sources.base import Source
 
@@ -47,7 +47,7 @@ class SymbolNodes:
     the symbol in its result.
     """
 
-    def __init__(self, world: ShapeWorld, new_input: NewInput) -> None:
+    def __init__(self, world: ShapeEnvAdapter, new_input: NewInput) -> None:
         self._world = world
         self._new_input = new_input
         self._unbacked: dict[Symbol, tuple[fx.Node, tuple[object, ...]]] = {}

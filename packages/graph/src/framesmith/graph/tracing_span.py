@@ -7,14 +7,14 @@ from typing import final
 import torch._guards
 
 from framesmith.graph.collector_during_trace import pause_collector_for_trace
-from framesmith.graph.shape_env import ShapeWorld
+from framesmith.graph.shape_env import ShapeEnvAdapter
 
 
 @final
 class TracingSpan:
     """Fake mode, torch's tracing context and a resting garbage collector: all on, or all off."""
 
-    def __init__(self, world: ShapeWorld) -> None:
+    def __init__(self, world: ShapeEnvAdapter) -> None:
         self._world = world
         self._open = ExitStack()
         self._active = False

@@ -1,4 +1,4 @@
-"""How CPython reads a class: its resolution order, the entry that static look-up finds, what kind of descriptor it is.
+"""How CPython reads a class: its resolution order, the item of a class dictionary that static look-up finds, what kind of descriptor it is.
 
 The one place that walks a resolution order. Everything is read through the C-level descriptors of `type`, so no function
 here runs user code: a metaclass may define `__mro__`, `__dict__`, `__flags__` or `__getattribute__` itself. Nothing is
@@ -13,7 +13,7 @@ from weakref import ref
 
 @final
 class Missing:
-    """The type of `MISSING`, the answer when no class of the resolution order has an entry."""
+    """The type of `MISSING`, the answer when no class of the resolution order has an item."""
 
     __slots__ = ()
 
@@ -44,9 +44,9 @@ weak_offset: Callable[[object], int] = type.__dict__["__weakrefoffset__"].__get_
 basic_size: Callable[[object], int] = type.__dict__["__basicsize__"].__get__
 
 
-def is_one_of(cls: type, kinds: Iterable[type]) -> bool:
+def is_one_of(cls: type, classes: Iterable[type]) -> bool:
     """Whether a class is one of these: `in` would compare, and hash, with the `__eq__` and `__hash__` of its metaclass."""
-    return any(cls is kind for kind in kinds)
+    return any(cls is one for one in classes)
 
 
 def static_lookup(cls: object, name: str) -> object:
@@ -62,7 +62,7 @@ def static_lookup(cls: object, name: str) -> object:
 
 
 def owner_of(cls: object, name: str) -> type | None:
-    """The class whose entry `static_lookup` finds; None when there is none."""
+    """The class whose item `static_lookup` finds; None when there is none."""
     for base in resolution_order(cls) or ():
         if name in type_dict(base):
             return base
@@ -70,12 +70,12 @@ def owner_of(cls: object, name: str) -> type | None:
 
 
 def defines(cls: object, name: str) -> bool:
-    """Whether the class or one of its bases has an entry of this name; the metaclass is not searched."""
+    """Whether the class or one of its bases has an item of this name; the metaclass is not searched."""
     return owner_of(cls, name) is not None
 
 
 def overrides(cls: object, base: object, name: str) -> bool:
-    """Whether look-up on `cls` finds another entry than look-up on `base`."""
+    """Whether look-up on `cls` finds another value than look-up on `base`."""
     return static_lookup(cls, name) is not static_lookup(base, name)
 
 
@@ -84,23 +84,23 @@ def derives(cls: object, base: type) -> bool:
     return any(one is base for one in resolution_order(cls))
 
 
-def is_descriptor(kind: type) -> bool:
-    """Whether an entry of this type is bound when it is read through an instance (`tp_descr_get`)."""
-    return defines(kind, "__get__")
+def is_descriptor(cls: type) -> bool:
+    """Whether a class item of this type is bound when it is read through an instance (`tp_descr_get`)."""
+    return defines(cls, "__get__")
 
 
-def is_data_descriptor(kind: type) -> bool:
-    """Whether an entry of this type takes precedence over the instance's own attribute: its type stores *or* deletes.
+def is_data_descriptor(cls: type) -> bool:
+    """Whether a class item of this type takes precedence over the instance's own attribute: its type stores *or* deletes.
 
     CPython has one slot for both, `tp_descr_set` (`PyDescr_IsData`).
     """
-    return defines(kind, "__set__") or defines(kind, "__delete__")
+    return defines(cls, "__set__") or defines(cls, "__delete__")
 
 
-def comes_first(kind: type) -> bool:
-    """Whether an entry of this type is read before the instance's own attribute: a data descriptor that has `__get__`
+def comes_first(cls: type) -> bool:
+    """Whether a class item of this type is read before the instance's own attribute: a data descriptor that has `__get__`
     (`_PyObject_GenericGetAttrWithDict`); one without is hidden by the attribute."""
-    return is_descriptor(kind) and is_data_descriptor(kind)
+    return is_descriptor(cls) and is_data_descriptor(cls)
 
 
 def is_immutable(cls: object) -> bool:

@@ -75,15 +75,15 @@ def same_constant(left: object, right: object) -> bool:
     """Whether the two are one object, or equal constants of equal types all the way down."""
     if left is right:
         return True
-    kind = type(left)
-    if kind is not type(right):
+    cls = type(left)
+    if cls is not type(right):
         return False
-    compare = _COMPARERS.get(kind)
+    compare = _COMPARERS.get(cls)
     if compare is not None:
         return compare(left, right)
-    if issubclass(kind, Comparable):
+    if issubclass(cls, Comparable):
         return left == right
-    if issubclass(kind, tuple):  # a named tuple, torch.Size
+    if issubclass(cls, tuple):  # a named tuple, torch.Size
         return _same_tuples(left, right)
     return False
 
@@ -93,20 +93,20 @@ def hash_key(value: object) -> object:
 
     Invariant: `same_constant(a, b)` implies `hash_key(a) == hash_key(b)`.
     """
-    kind = type(value)
-    if kind in _PLAIN_HASHES or issubclass(kind, Comparable):
+    cls = type(value)
+    if cls in _PLAIN_HASHES or issubclass(cls, Comparable):
         return value
-    if issubclass(kind, tuple):
+    if issubclass(cls, tuple):
         assert isinstance(value, tuple)
         return tuple(map(hash_key, tuple.__iter__(value)))
     # Types that are compared by content share one hash a type; what is compared by identity has the hash of its id.
-    return id(kind if kind in _COMPARERS else value)
+    return id(cls if cls in _COMPARERS else value)
 
 
 def is_plain_constant(value: object) -> bool:
     """Whether `same_constant` compares the value by its contents rather than by identity."""
-    kind = type(value)
-    if kind not in _COMPARERS:
+    cls = type(value)
+    if cls not in _COMPARERS:
         return False
     if isinstance(value, tuple | frozenset | list):
         return all(is_plain_constant(item) for item in value)

@@ -122,10 +122,10 @@ def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
     if isinstance(source, Attribute) and source.name == "__code__" and _function(CODE, source.base):
         return _function(CODE, source.base)
     if isinstance(source, Attribute):
-        kind = type(_value(source.base))
-        if (kind, source.name) in _FIXED:
+        cls = type(_value(source.base))
+        if (cls, source.name) in _FIXED:
             return _holder(source.base)
-        if isinstance(static_lookup(kind, source.name), MemberDescriptorType):
+        if isinstance(static_lookup(cls, source.name), MemberDescriptorType):
             return _of_class(slot(source.name), source.base)
     return None
 

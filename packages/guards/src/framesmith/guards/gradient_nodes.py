@@ -1,6 +1,7 @@
-"""Functions that hang on the node with which autograd gives a leaf its gradient (`AccumulateGrad`), as data parallel
-training registers them. torch has no question for them: a function is registered there, and others in the same
-dictionary are seen, before it is removed again.
+"""Functions on the node with which autograd gives a leaf its gradient (`AccumulateGrad`).
+
+Data parallel training registers such functions. torch has no question for them: a function is registered there, and
+others in the same dictionary are seen, before it is removed again.
 
 That takes microseconds, so it is asked again only when torch has registered any hook since. Functions that C++ hangs
 there (the reducer of data parallel training) are not seen.

@@ -68,10 +68,10 @@ def _finds(module: object, path: str) -> object:
 
 def _names_of(holder: object) -> Mapping[str, object] | None:
     """The dictionary of a module or class."""
-    kind = type(holder)
-    if issubclass(kind, type):
+    cls = type(holder)
+    if issubclass(cls, type):
         return type_dict(cast(type, holder))
-    return module_dict(cast(ModuleType, holder)) if issubclass(kind, ModuleType) else None
+    return module_dict(cast(ModuleType, holder)) if issubclass(cls, ModuleType) else None
 
 
 def is_namespace(value: object) -> bool:

@@ -101,9 +101,9 @@ def _clone_flat(iterator: object) -> Iterator[object]:
 def _runs_no_user_code(constructor: object, container: object) -> bool:
     """Whether building the copy calls builtin code only: the container's class overrides nothing it uses."""
     slots = ("__reversed__", "__getitem__", "__len__") if constructor is reversed else ("__iter__",)
-    for kind in _CONTAINERS:
-        if issubclass(type(container), kind):
-            return all(getattr(type(container), slot, None) is getattr(kind, slot, None) for slot in slots)
+    for cls in _CONTAINERS:
+        if issubclass(type(container), cls):
+            return all(getattr(type(container), slot, None) is getattr(cls, slot, None) for slot in slots)
     return False
 
 

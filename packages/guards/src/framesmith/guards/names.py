@@ -104,10 +104,10 @@ def read_global(module_globals: Mapping[str, object], name: str) -> object:
 
 def literal(value: object, names: Names, hint: str = "key") -> str:
     """The value as Python text: spelled out where that is exact and short, a placeholder otherwise."""
-    kind = type(value)
-    if kind is str and len(str(value)) <= 80:
+    cls = type(value)
+    if cls is str and len(str(value)) <= 80:
         return ascii(value)
-    if isinstance(value, int) and kind is int and -_LARGEST_LITERAL < value < _LARGEST_LITERAL:
+    if isinstance(value, int) and cls is int and -_LARGEST_LITERAL < value < _LARGEST_LITERAL:
         return str(value)
     if value is None or value is True or value is False:
         return str(value)

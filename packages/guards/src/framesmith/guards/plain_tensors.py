@@ -1,6 +1,7 @@
-"""Classes of tensors that ask nobody when an attribute is read, and how an attribute of any other tensor is read.
+"""Tensor classes whose attribute reads run no user code.
 
-How a trace asks a class that overrides functions of torch: `variables.subclasses`.
+And how an attribute of any other tensor is read without running any. How a trace asks a class that overrides functions
+of torch: `variables.subclasses`.
 """
 
 from typing import Final

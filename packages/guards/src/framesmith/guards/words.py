@@ -5,9 +5,9 @@ from typing import Final
 _NOT_SPOKEN_AS_VOWELS: Final = ("uni", "use", "one", "eu")
 
 
-def a_type(kind: type) -> str:
+def a_type(cls: type) -> str:
     """The name of a type with its article; no code of its metaclass runs."""
-    return with_article(type.__getattribute__(kind, "__name__"))
+    return with_article(type.__getattribute__(cls, "__name__"))
 
 
 def with_article(word: str) -> str:

@@ -14,7 +14,7 @@ from framesmith.guards.names import PREFIX, Constants, Path, is_attribute_name, 
 from framesmith.guards.sources.base import Source
 
 _MARK = "\0"
-#: Steps written into one another before a temporary is bound by a term of its own (CPython's parser gives up at 200
+#: Path elements written into one another before a temporary is bound by a term of its own (CPython's parser gives up at 200
 #: nested parentheses).
 _DEEPEST = 30
 
@@ -68,10 +68,10 @@ class ConditionWriter:
             self._heights.append(1 + max((height for height in inner if height < _DEEPEST), default=0))
         return f"{_MARK}{number}{_MARK}"
 
-    def hold(self, source: Path, holder: Path, step: str) -> None:
-        """From now on the source is read from another one, whose value has it: `holder[3]` for the step `[3]`."""
-        if step:
-            self._held.setdefault(source, (holder, step))
+    def hold(self, source: Path, holder: Path, element: str) -> None:
+        """From now on the source is read from another one, whose value has it: `holder[3]` for the path element `[3]`."""
+        if element:
+            self._held.setdefault(source, (holder, element))
         elif source not in self._numbers and holder in self._numbers:
             self._numbers[source] = self._numbers[holder]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from types import CellType
 from typing import Protocol, final
 
-from framesmith.frontend.build_entry import BuiltPrefix
+from framesmith.frontend.build_entry import BuiltPartialEntry
 from framesmith.frontend.exits.ending import ResumeTarget
 from framesmith.frontend.generated.entry import Entry, EntryCode, EntryText
 from framesmith.frontend.hidden_frames import hidden
-from framesmith.frontend.recovery import Prefix
+from framesmith.frontend.recovery import PartialEntry
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.guards.sources import Own
@@ -60,7 +60,7 @@ class EntryBinder:
 
         return text.bind(refuse, code, own)
 
-    def bind_prefix(self, built: BuiltPrefix, own: Mapping[Own, CellType] | None) -> Prefix:
+    def bind_partial(self, built: BuiltPartialEntry, own: Mapping[Own, CellType] | None) -> PartialEntry:
         """The entry that stops at an operation that raised. With `fullgraph` what follows runs natively: the one
         graph did not do for this call, and a break in a handler or a message must not hide the program's own error."""
         owner = self._owner()
@@ -71,7 +71,7 @@ class EntryBinder:
             return functools.partial(_run_natively, _native_at(owner, target))
 
         follow = run_natively if self._ends_natively else owner.function_at
-        return Prefix(built.text.bind(follow, None, own), built.step, built.replay)
+        return PartialEntry(built.text.bind(follow, None, own), built.step, built.replay)
 
 
 def _native_at(owner: ContinuationOwner, target: ResumeTarget) -> NativeContinuation:

@@ -27,13 +27,15 @@ _PLAIN: Final = frozenset(
     map(id, (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), slice, range, CodeType,
              torch.dtype, torch.device, torch.layout, torch.memory_format))
 )  # fmt: skip
-"""Types by identity: to look a user's class up would run the `__hash__` and `__eq__` of its metaclass."""
+"""The ids of types whose values are constants. Ids, since a lookup of a user's class would run the `__hash__` and
+`__eq__` of its metaclass."""
 _HOOKS: Final = frozenset(
     id(value) for name, value in vars(module_code).items() if name.startswith("_global_")
 )
+"""The ids of the tables of global hooks of modules, which live as long as torch."""
 _CONTAINERS: Final = frozenset(map(id, (tuple, frozenset, list, set)))
-#: Claims that hold what a class holds, and so nothing that dies before an imported class; numbers; arithmetic.
 _HARMLESS: Final = (ClassAttribute, ClassStructure, ShapeExpression)
+"""Claims that hold only what lives as long as the class they speak of, or numbers and arithmetic on them."""
 
 
 def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:
@@ -103,17 +105,17 @@ class _Check:
 
     def is_known(self, value: object) -> bool:
         """Whether an object lives as long as the program's modules do. It may be the user's: no code of its class runs."""
-        kind = type(value)
-        if id(kind) in _PLAIN or id(value) in self._known:
+        cls = type(value)
+        if id(cls) in _PLAIN or id(value) in self._known:
             return True
-        if issubclass(kind, Source):
+        if issubclass(cls, Source):
             return self.is_portable_source(cast(Source, value))
         # names and lines of the user's functions; tables of torch's own
-        if kind is Passage or id(value) in _HOOKS:
+        if cls is Passage or id(value) in _HOOKS:
             return True
-        if issubclass(kind, Comparable):
+        if issubclass(cls, Comparable):
             return self.are_fields_known(cast(Comparable, value))
-        is_container = id(kind) in _CONTAINERS
+        is_container = id(cls) in _CONTAINERS
         found = (
             all(map(self.is_known, cast("Iterable[object]", value))) if is_container else is_imported(value)
         )

@@ -12,9 +12,10 @@ from types import FunctionType
 from typing import Final, final
 
 from framesmith.frontend import events
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.session_state import SessionState
 from framesmith.frontend.cache.shared_entries import CACHES
-from framesmith.frontend.cache.trace_start import COPIED_ATTRIBUTES, FunctionStart, MethodDefinition
+from framesmith.frontend.cache.trace_start import COPIED_ATTRIBUTES, FunctionStart
 from framesmith.frontend.cache.unit import CompiledUnit, Continuations
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions

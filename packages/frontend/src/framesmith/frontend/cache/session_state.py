@@ -10,9 +10,10 @@ from types import CodeType
 from typing import Final, final
 
 from framesmith.frontend import events
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedCache
 from framesmith.frontend.cache.specialization import Learned, Policy
-from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.options import CompileOptions, current_config
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.user_lines import UserLocation

@@ -16,8 +16,9 @@ from types import CodeType, FunctionType, MethodType
 from typing import Final, TypeAlias, final
 
 from framesmith.frontend.build_entry import BuiltEntry
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.portable import is_portable
-from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.dynamic_marks import breaks_marks
 from framesmith.frontend.events import EntryRecord
 from framesmith.frontend.exits.ending import ResumeTarget
@@ -171,7 +172,7 @@ class SharedCaches:
         place = (
             ()
             if definition is None
-            else (id(definition.kind), definition.name, id(definition.original), definition.may_be_shadowed)
+            else (id(definition.cls), definition.name, id(definition.original), definition.may_be_shadowed)
         )
         namespace, code = function.__globals__, function.__code__
         defaults = (function.__defaults__ is None, function.__kwdefaults__ is None)

@@ -54,7 +54,7 @@ class Policy:
 
     - `dynamic` is the option of `compile`: True makes all sizes symbolic at once, False none ever, None those that were
       seen to change.
-    - `sizes` and the `numbers` of `own` and `shared` are those of all functions that share entries.
+    - `sizes` and the `numbers` of `local` and `shared` are those of all functions that share entries.
     - `patience`: after so many misses with a new value, or new content of a container, that is not specialized on any
       more; with None always. In a loop it is two: what changes twice changes in each round, while one
       miss is common, since the first round makes what later ones find (buffers, caches, lazily created state).
@@ -66,16 +66,18 @@ class Policy:
     patience: int | None = None
     alone: bool = True
     shared: Learned = field(default_factory=Learned)
-    own: Learned = field(default_factory=Learned)
+    local: Learned = field(default_factory=Learned)
     sizes: dict[Source, set[int]] = field(default_factory=dict)
     misses: Counter[Source] = field(default_factory=Counter)
     promised: bool = False  # whether a tensor was met that `mark_dynamic` has marked
 
     def snapshot(self) -> "Policy":
         """The decisions as they are now; what is learnt later does not change them."""
-        copies = [Learned(set(known.numbers), set(known.unspecialized)) for known in (self.shared, self.own)]
+        copies = [
+            Learned(set(known.numbers), set(known.unspecialized)) for known in (self.shared, self.local)
+        ]
         sizes = {source: set(dims) for source, dims in self.sizes.items()}
-        return replace(self, shared=copies[0], own=copies[1], sizes=sizes, misses=Counter())
+        return replace(self, shared=copies[0], local=copies[1], sizes=sizes, misses=Counter())
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """Which dimensions of a tensor are symbolic: those that the user marked, and those that were seen to change.
@@ -108,7 +110,7 @@ class Policy:
             for source, dims in self.sizes.items()
             for dim in sorted(dims)
         ]
-        return sizes + [f"the number {source.text()}" for source in self.own.numbers]
+        return sizes + [f"the number {source.text()}" for source in self.local.numbers]
 
     def unspecialized(self) -> frozenset[Source]:
         """What is not specialized on."""
@@ -125,7 +127,7 @@ class Policy:
 
     def _consulted(self) -> tuple[Learned, ...]:
         """What this unit goes by."""
-        return (self.own,) if self.alone else (self.own, self.shared)
+        return (self.local,) if self.alone else (self.local, self.shared)
 
     def learn(self, misses: Iterable[Iterable[Failure]], entries: Iterable[GuardSet], scope: Scope) -> None:
         """Learn from the failed guards of all entries, of which none fits: sizes and numbers that changed become symbolic.
@@ -189,7 +191,7 @@ class Policy:
                 self._add("numbers", failure.source)
 
     def _add(self, what: Literal["numbers", "unspecialized"], source: Source) -> None:
-        getattr(self.own, what).add(source)
+        getattr(self.local, what).add(source)
         root = [source, *source.ancestors()][-1]
         if isinstance(root, Local) and is_variable(root.name):
             getattr(self.shared, what).add(source)

@@ -5,26 +5,24 @@ Each puts its frames into the machine, and writes how the same code runs nativel
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import CellType, CodeType, FunctionType
 from typing import Final, final
 
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.machine import Machine, new_frame
 from framesmith.guards import Guard, Reason, Scope
-from framesmith.guards.class_lookup import class_name, static_lookup
-from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, SameObject, TypeIs
+from framesmith.guards.kinds import CodeIs, SameObject
 from framesmith.guards.scope import Readable
-from framesmith.guards.sources import Attribute, Local, Own, Pinned
+from framesmith.guards.sources import Attribute, Local, Own
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
-from framesmith.variables.callables.compiled import is_compiled, original_of
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.nn.nn_modules import module_namespace
 
 #: What a compiled function has a copy of.
 COPIED_ATTRIBUTES: Final = ("__defaults__", "__kwdefaults__")
@@ -32,35 +30,6 @@ COPIED_ATTRIBUTES: Final = ("__defaults__", "__kwdefaults__")
 FUNCTION: Final = "function"
 CELL: Final = "cell"
 NEVER_COMPILED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class MethodDefinition:
-    """The class attribute that defines a compiled method, such as `__call__`: what was compiled is a copy of its function,
-    or of the original function where the class is compiled as well.
-
-    `may_be_shadowed`: an attribute of the same name on the instance is found first, as with `module._call_impl`.
-    """
-
-    kind: type
-    name: str
-    original: FunctionType
-    may_be_shadowed: bool = False
-
-    def is_found_by(self, owner: object) -> bool:
-        """Whether a call finds what was compiled."""
-        if self.may_be_shadowed and self.name in module_namespace(owner):
-            return False
-        found = static_lookup(type(owner), self.name)
-        if found is self.original:
-            return True
-        # A class that was compiled has a compiled copy of the same code there.
-        return (
-            isinstance(found, FunctionType)
-            and is_compiled(found)
-            and original_of(found).__code__ is self.original.__code__
-        )
 
 
 def _own_objects(function: FunctionType) -> dict[Own, object]:
@@ -123,16 +92,7 @@ class FunctionStart:
                 held = SameObject(Attribute(function, name), Own(name, label=f"the copy of {name}"))
                 tx.guards.add(Guard.relation(held, Reason("it was copied")))
             return
-        tx.guard(
-            Pinned(definition.kind, class_name(definition.kind)),
-            ClassAttribute(definition.name, static_lookup(definition.kind, definition.name)),
-            asked,
-        )
-        tx.guard(Pinned(definition.original, definition.name), CodeIs(self.code), asked)
-        if definition.may_be_shadowed:
-            owner = Local(self.code.co_varnames[0])
-            tx.guard(owner, TypeIs(definition.kind), asked)
-            tx.guard(owner, HasInstanceAttribute(definition.name, False), asked)
+        definition.guard(tx, self.code, asked)
 
     def copy_defaults(self) -> None:
         """The compiled function has the original's present defaults from now on, and its entries serve again."""
@@ -141,10 +101,9 @@ class FunctionStart:
 
     def is_current(self, owner: object) -> bool:
         """Whether a call still runs the code from which entries are made here. `owner`: the first argument of a method."""
-        original = self.function if self.definition is None else self.definition.original
-        return original.__code__ is self.code and (
-            self.definition is None or self.definition.is_found_by(owner)
-        )
+        if self.definition is None:
+            return self.function.__code__ is self.code
+        return self.definition.original.__code__ is self.code and self.definition.is_found_by(owner)
 
     def with_current_code(self) -> "FunctionStart | None":
         """The start of the code that the function has now; None where that code runs uncompiled.
@@ -168,14 +127,7 @@ class FunctionStart:
         if self.definition is None:
             return self.write_call(writer, self.function)
         owner = writer.load(Local(self.code.co_varnames[0]))
-        if self.definition.may_be_shadowed:  # its first argument is bound already
-            return EntryEnding(
-                (f"return {owner}.{self.definition.name}({', '.join(self._write_arguments(writer)[1:])})",)
-            )
-        kind = f"{writer.constant(type, 'type')}({owner})"
-        return EntryEnding(
-            (f"return {kind}.{self.definition.name}({', '.join(self._write_arguments(writer))})",)
-        )
+        return self.definition.write_call(writer, owner, self._write_arguments(writer))
 
     def write_call(self, writer: EntryWriter, function: FunctionType) -> EntryEnding:
         """Call a function with the parameters of the user's."""

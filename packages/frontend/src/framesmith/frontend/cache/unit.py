@@ -45,7 +45,7 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import run_tail_calls
 from framesmith.frontend.hidden_frames import hidden
 from framesmith.frontend.options import Config, TracePolicy, current_config
-from framesmith.frontend.recovery import Prefix, Recovery
+from framesmith.frontend.recovery import PartialEntry, Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.reports import report_bug, report_dynamic
@@ -144,7 +144,9 @@ class CompiledUnit:
         self.names = UserNames(start, state.definition)
         self._cache = state.shared.at(start)
         self._shared: list[SharedEntry] = []  # those that serve here
-        self._prefixes: dict[Recovery, dict[int, Prefix | None]] = {}  # by the step at which they stop
+        self._partial_entries: dict[
+            Recovery, dict[int, PartialEntry | None]
+        ] = {}  # by the step at which they stop
         self.policy = state.policy(start, self._cache)
         self.dispatcher = Dispatcher(
             signature,
@@ -174,7 +176,7 @@ class CompiledUnit:
         """Let go of the entries."""
         self.dispatcher.clear()
         self._shared.clear()
-        self._prefixes.clear()
+        self._partial_entries.clear()
 
     def copy_defaults(self) -> None:
         """The compiled function has new defaults."""
@@ -211,7 +213,7 @@ class CompiledUnit:
         is_recovered = True
         try:
             result = recovery.resume(
-                failure, self._scope_of(values), lambda step: self._get_prefix(recovery, step, values)
+                failure, self._scope_of(values), lambda step: self._get_partial(recovery, step, values)
             )
         except Unrecoverable:
             is_recovered = False
@@ -348,8 +350,10 @@ class CompiledUnit:
 
     # -- making entries ----------------------------------------------------------------------------
     def _make_entry(self, values: Sequence[object]) -> Entry:
-        """Make an entry and keep it, unless it refuses to go on: it has no guards on what made its operation raise, and other
-        values need not do so."""
+        """Make an entry.
+
+        Keep it, except an entry with a refusal: no guard covers the raise, so it is valid for this call only.
+        """
         if self._first is not None:
             self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))
         warn_of_ignored()
@@ -422,14 +426,14 @@ class CompiledUnit:
         built = build_native_entry(self.start, reason, UserLocation.of(self.start.code), ())
         return built, self._binder.bind(built.text, self.start.own)
 
-    def _get_prefix(self, recovery: Recovery, step: int, values: Sequence[object]) -> Prefix | None:
+    def _get_partial(self, recovery: Recovery, step: int, values: Sequence[object]) -> PartialEntry | None:
         """The entry that stops before a step of the trace of another one, made once (ADR 0015)."""
         with self._state.lock, without_frame_hook():
-            prefixes = self._prefixes.setdefault(recovery, {})
-            if step not in prefixes:
-                built = self._make_builder(recovery.policy).build_prefix(values, step)
-                prefixes[step] = None if built is None else self._binder.bind_prefix(built, self.start.own)
-            return prefixes[step]
+            made = self._partial_entries.setdefault(recovery, {})
+            if step not in made:
+                built = self._make_builder(recovery.policy).build_partial(values, step)
+                made[step] = None if built is None else self._binder.bind_partial(built, self.start.own)
+            return made[step]
 
     # -- entries that forward a call ---------------------------------------------------------------
     def _make_forwarding_entry(self, ending: Callable[[EntryWriter], EntryEnding]) -> Entry:

@@ -16,7 +16,8 @@ from typing import Final, final
 
 import torch
 
-from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, MethodDefinition
+from framesmith.frontend.cache.method_definition import MethodDefinition
+from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.machine import reading_of
@@ -44,9 +45,9 @@ class UserNames:
         self._own = str(start.namespace.get("__name__", ""))
         self._forward = _forward_of(definition)
         self.code: CodeType = start.code if self._forward is None else self._forward.__code__
-        kind = None if definition is None else definition.kind
+        cls = None if definition is None else definition.cls
         self.function = (
-            self.code.co_qualname if self._forward is None or kind is None else f"{kind.__qualname__}.forward"
+            self.code.co_qualname if self._forward is None or cls is None else f"{cls.__qualname__}.forward"
         )
 
     @property
@@ -102,7 +103,7 @@ class UserNames:
 
 def _forward_of(definition: MethodDefinition | None) -> FunctionType | None:
     """The `forward` that a compiled module runs, where it is a Python function."""
-    if definition is None or not issubclass(definition.kind, torch.nn.Module):
+    if definition is None or not issubclass(definition.cls, torch.nn.Module):
         return None
-    found = inspect.unwrap(definition.kind.forward)
+    found = inspect.unwrap(definition.cls.forward)
     return found if isinstance(found, FunctionType) else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import final
 
-from framesmith.bytecode.resume import Slot
+from framesmith.bytecode.resume import StackItem
 from framesmith.frontend.exits.ending import ResumeTarget, TailCallWriter
 from framesmith.frontend.exits.weakly_held import WeaklyHeld
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -81,7 +81,7 @@ class Resumption:
         frame = frames[-1]
         index = frame.current + 1 if outcome.target is None else outcome.target
         layout = layout_of(frame, index, keeps=self._keeps)
-        slots = tuple(Slot.NULL if text == "" else Slot.VALUE for text in outcome.pushes)
+        slots = tuple(StackItem.NULL if text == "" else StackItem.VALUE for text in outcome.pushes)
         layout = replace(layout, stack=(*layout.stack, *slots))
         snapshot = self._take_snapshot([*chain_layouts(frames, self._keeps), layout], frames)
         pushed = [text for text in outcome.pushes if text]

@@ -1,4 +1,4 @@
-"""Variables that are not read again, but whose end a weak reference may show: a break hands them over.
+"""Dead variables that a break must still keep alive, because a weak reference may observe them.
 
 **An instance that a native operation was given may be weakly referenced afterwards**, by a registry or a cache, so it
 has to live as long as it does in CPython. The same goes for an instance that existed before the trace, and for a new
@@ -60,19 +60,19 @@ class WeaklyHeld:
         if isinstance(value, Constant | Null):
             return False
         real = real_object(value)
-        kind = value.python_type if real is None else type(real)
-        if issubclass(kind, _REFERENCES):
+        cls = value.python_type if real is None else type(real)
+        if issubclass(cls, _REFERENCES):
             return True  # without the reference its callback is not called
-        if not may_be_weakly_referenced(kind):
+        if not may_be_weakly_referenced(cls):
             return False
         if self._machine.value_ends.notes(real):
             return True
-        if issubclass(kind, torch.Tensor):
+        if issubclass(cls, torch.Tensor):
             return id(value) in self._operands or self._is_referent(value, real)
         if real is None:
             is_written = self._writer.find_variable(value) is not None
-            return is_written or (is_heap_type(kind) and id(value) in self._find_held())
-        return is_heap_type(kind) or weakref.getweakrefcount(real) > 0
+            return is_written or (is_heap_type(cls) and id(value) in self._find_held())
+        return is_heap_type(cls) or weakref.getweakrefcount(real) > 0
 
     def _find_held(self) -> set[int]:
         """What the variables that are read again and the stacks lead to: a weak

@@ -43,7 +43,7 @@ class EffectsWatch:
             elif changed.source is not None:
                 place = self._places.get(id(changed), "")
                 found.append(f"{changed.source.text()} ({changed.describe()}) is changed{place}")
-        found += [f"the class {kind.__qualname__} is changed" for kind in changes.classes]
+        found += [f"the class {cls.__qualname__} is changed" for cls in changes.classes]
         found += [f"torch's {setting.name} is set" for setting, _ in changes.ambient.changes()]
         if found:
             listed = "\n".join(f"  {text}" for text in dict.fromkeys(found))

@@ -11,7 +11,7 @@ import torch
 
 from framesmith.frontend import api
 from framesmith.frontend.argument_checks import make_argument_error
-from framesmith.frontend.cache.trace_start import MethodDefinition
+from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.variables.callables.compiled import original_of
 
 

@@ -9,7 +9,7 @@ from types import CellType, CodeType, FunctionType, GeneratorType
 from typing import NoReturn, TypeVar, final
 
 from framesmith.bytecode.meaning import stack_depths
-from framesmith.bytecode.resume import ResumeLayout, Slot, resume_function
+from framesmith.bytecode.resume import ResumeLayout, StackItem, resume_function
 from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
 from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
@@ -125,9 +125,9 @@ class NativeContinuation:
         It becomes the context of what is raised inside.
         """
         for layout, state in zip(reversed(self._point.frames[: len(around)]), reversed(around), strict=True):
-            slots = [slot for slot in layout.stack if slot is not Slot.NULL]
+            slots = [slot for slot in layout.stack if slot is not StackItem.NULL]
             for slot, value in zip(reversed(slots), reversed(state.stack), strict=True):
-                if slot is Slot.HANDLED and isinstance(value, BaseException):
+                if slot is StackItem.HANDLED and isinstance(value, BaseException):
                     return value
         return None
 
@@ -200,19 +200,19 @@ class NativeContinuation:
 
     def _resume_layout(
         self, layout: FrameLayout, values: list[object], inner: InnerResult
-    ) -> tuple[int, tuple[Slot, ...]]:
-        """Operation and stack slots at which a frame resumes with what the inner one gave; its value joins `values`."""
+    ) -> tuple[int, tuple[StackItem, ...]]:
+        """Operation and stack items at which a frame resumes with what the inner one gave; its value joins `values`."""
         index, slots = layout.index, layout.stack
         if inner.interrupts:
             inner.interrupts = False
             index, slots, missing = find_interruption(layout)
-            values[sum(slot is not Slot.NULL for slot in slots) :] = [None] * missing
-            return index, (*slots, *[Slot.VALUE] * missing)
+            values[sum(slot is not StackItem.NULL for slot in slots) :] = [None] * missing
+            return index, (*slots, *[StackItem.VALUE] * missing)
         # at the call, so that its handlers are found; it has popped its operands: None takes their slots
         if inner.raised:
             missing = count_missing_slots(layout)
             values += [None] * missing
-            return layout.current, (*slots, *[Slot.VALUE] * missing)
+            return layout.current, (*slots, *[StackItem.VALUE] * missing)
         if inner.ended_by is not None:
             found = end_of_iteration(inner.ended_by, reading_of(layout.code).operations[layout.current])
             assert found is not None
@@ -222,7 +222,7 @@ class NativeContinuation:
             index = index if found.target is None else found.target
             if not found.pushes:
                 inner.returned.clear()
-        slots = (*slots, *[Slot.VALUE] * len(inner.returned))
+        slots = (*slots, *[StackItem.VALUE] * len(inner.returned))
         values += inner.returned
         inner.returned.clear()
         return index, slots
@@ -266,7 +266,7 @@ class NativeContinuation:
             self._passages[depth] = Passage(((layout.code, position),))
         return self._passages[depth]
 
-    def _get_code(self, number: int, index: int, slots: tuple[Slot, ...], raises: bool) -> CodeType:
+    def _get_code(self, number: int, index: int, slots: tuple[StackItem, ...], raises: bool) -> CodeType:
         key = (number, index, len(slots), raises)
         if key not in self._codes:
             layout = self._layouts[number]

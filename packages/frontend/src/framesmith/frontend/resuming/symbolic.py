@@ -7,7 +7,7 @@ What is handed over is one flat list of values, in the order of `frame_state`.
 from collections.abc import Sequence
 from types import CellType
 
-from framesmith.bytecode.resume import Slot
+from framesmith.bytecode.resume import StackItem
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.frame_roles import is_generator
 from framesmith.frontend.tracing.frame_state import FrameState, Reference
@@ -78,9 +78,9 @@ def refill(
 
     stack = map(resolve, state.stack)
     for slot in layout.stack:
-        if slot is Slot.NULL:
+        if slot is StackItem.NULL:
             frame.push(NULL)
-        elif slot is Slot.HANDLED:
+        elif slot is StackItem.HANDLED:
             tracker = next(stack)
             frame.push(SavedException(machine.handled, tracker))
             machine.handled = tracker

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import final
 
 from framesmith.bytecode.meaning import Handler, Reading, stack_depths
-from framesmith.bytecode.resume import Slot
+from framesmith.bytecode.resume import StackItem
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.machine import reading_of
 
@@ -20,7 +20,7 @@ class Unwinding(BaseException):
     """Raised in a frame of the user in order to leave it. No `except Exception` takes it: the program has made no mistake."""
 
 
-def find_interruption(layout: FrameLayout) -> tuple[int, tuple[Slot, ...], int]:
+def find_interruption(layout: FrameLayout) -> tuple[int, tuple[StackItem, ...], int]:
     """The operation at which a frame is left that has done `layout.current`, the slots of its stack that it keeps, and how many
     more there are at that operation.
 

@@ -3,6 +3,7 @@
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from types import FunctionType, GetSetDescriptorType
 
 import torch
@@ -15,7 +16,14 @@ from framesmith.variables.core.pure import is_pure
 from framesmith.variables.core.table import Row, row_of
 from framesmith.variables.core.wrap_rules import EXACT
 
-_FAMILIES = ((torch.nn.Module, "nn.Module"), (torch.optim.Optimizer, "optimizer step"))
+_FAMILIES = (
+    (torch.nn.Module, "nn.Module"),
+    (torch.optim.Optimizer, "optimizer step"),
+    (torch.autograd.grad_mode.no_grad.__base__, "grad mode"),
+    (torch.autocast, "autocast"),
+    (AbstractContextManager, "context manager"),
+)
+"""The question for a class and its methods: that of the first family to which it belongs."""
 
 
 def real_object(name: str) -> object:
@@ -36,7 +44,9 @@ def topic_of(value: object) -> str | None:
     owner = value if isinstance(value, type) else _owner_of(value)
     if owner is None:
         return None
-    return next((topic for family, topic in _FAMILIES if issubclass(owner, family)), None)
+    return next(
+        (topic for family, topic in _FAMILIES if family is not None and issubclass(owner, family)), None
+    )
 
 
 def _owner_of(value: object) -> type | None:
@@ -62,6 +72,10 @@ def posts_of(name: str, value: object) -> Iterator[Signpost]:
     row = find_row(value)
     if row is not None:
         yield signpost_at(name, "call", row.function)
+    if row is None and isinstance(value, type) and type(value).__call__ is type.__call__:
+        yield Signpost(
+            name, "has no row: a call of the class makes an instance", *definitions()["begin_construct"][0]
+        )
     if isinstance(value, type):
         for base in resolution_order(value):
             rule = REGISTRY.current()[EXACT].get(base)

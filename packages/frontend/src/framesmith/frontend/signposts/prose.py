@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import Final, final
 
 from framesmith.frontend.signposts.definitions import Place, layers, pages, path_in_package
-from framesmith.frontend.signposts.questions import PART_OF_NAME, words_of
+from framesmith.frontend.signposts.questions import PART_OF_NAME, stem, words_of
 from framesmith.frontend.signposts.tables import Signpost
-
-_ENDINGS: Final = ("ation", "ations", "ing", "ions", "ion", "ed", "es", "e", "s")
-_SHORTEST_STEM: Final = 4
 
 _SATURATION: Final = 1.2
 """BM25's k1: how fast a word that is repeated stops to count. The usual value."""
@@ -71,7 +68,7 @@ class _Weights:
 @functools.cache
 def best_described(question: str, most: int) -> tuple[Signpost, ...]:
     """The definitions that answer best, at most `most` and two of a file, with the first sentence of their docstrings."""
-    asked = {_stem(word) for part in words_of(question) for word in PART_OF_NAME.findall(part)}
+    asked = {stem(word) for part in words_of(question) for word in PART_OF_NAME.findall(part)}
     texts, weights, file_weights = _index()
     scored = [
         (weights.score(asked, text.words) + _FILE_SHARE * file_weights.score(asked, text.file_words), text)
@@ -142,17 +139,9 @@ def _pages() -> Iterator[Described]:
 
 
 def _words_in(text: str) -> Counter[str]:
-    return Counter(_stem(word.lower()) for word in PART_OF_NAME.findall(text))
+    return Counter(stem(word.lower()) for word in PART_OF_NAME.findall(text))
 
 
 def _first_sentence(docstring: str) -> str:
     paragraph = " ".join(docstring.partition("\n\n")[0].split())
     return re.split(r"(?<=[a-z`)])\. ", paragraph, maxsplit=1)[0].rstrip(".:")
-
-
-def _stem(word: str) -> str:
-    """A word without the endings of English: `specialized`, `specialization` and `specialize` are one word."""
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
-            return word.removesuffix(ending)
-    return word

@@ -1,22 +1,13 @@
 """Questions that are no name in a table: the words by which they are asked, and the code that answers, in its order.
 
 A step says what happens and names a definition of framesmith (`Policy.learn`) or a page in `docs`. A test looks that
-each of them is there, once.
+each of them is there, once. What a program may do has its questions in `program_topics`.
 """
 
-from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
-
-@final
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """One question: `phrases` are ways to ask it, words in any order."""
-
-    title: str
-    phrases: tuple[str, ...]
-    steps: tuple[tuple[str, str], ...]
-
+from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
+from framesmith.frontend.signposts.topic import Topic
 
 TOPICS: Final = (
     Topic(
@@ -26,7 +17,7 @@ TOPICS: Final = (
             ("made when a tensor is read", "wrap_tensor"),
             ("the claim: captured, checked, explained", "TensorIs"),
             ("checked for all tensors of an entry by one call", "program._add_tensors"),
-            ("symbolic sizes: decisions become relations", "ShapeFacts"),
+            ("symbolic sizes: decisions become relations", "ShapeRelations"),
             ("the claim on symbolic sizes", "ShapeExpression"),
         ),
     ),
@@ -111,6 +102,10 @@ TOPICS: Final = (
             "binary operator",
             "tensor comparison",
             "adding two tensor",
+            "two tensor",
+            "multiply tensor",
+            "subtract tensor",
+            "divide tensor",
         ),
         (
             ("the operation of the bytecode", "operators.binary_operator"),
@@ -132,7 +127,7 @@ TOPICS: Final = (
             ("an existing number is read", "number_inputs.wrap_constant"),
             ("whether it was seen to change", "Policy.is_dynamic_number"),
             ("learnt from the guard that failed", "Policy._learn_dynamic"),
-            ("its symbol", "ShapeWorld.symbolic_int"),
+            ("its symbol", "ShapeEnvAdapter.symbolic_int"),
             ("the tracker: an expression over symbols", "SymbolicNumber"),
         ),
     ),
@@ -151,7 +146,13 @@ TOPICS: Final = (
     ),
     Topic(
         "the recompile limit",
-        ("recompile limit", "cache size limit", "too many entries"),
+        (
+            "recompile limit",
+            "cache size limit",
+            "cache limit",
+            "too many entries",
+            "how many times compiled again",
+        ),
         (
             ("the option, `recompile_limit`", "Config"),
             (
@@ -198,7 +199,7 @@ TOPICS: Final = (
             ("the call `super(...)`", "super_row"),
             ("attributes of the object that it gives", "SuperTracker"),
             ("without arguments: taken from the frame", "super_arguments"),
-            ("the same in the bytecode of a continuation", "name_arguments"),
+            ("the same in the bytecode of a continuation", "make_arguments_explicit"),
             ("one instruction from Python 3.12 on", "attributes.load_super_attribute"),
         ),
     ),
@@ -217,7 +218,7 @@ TOPICS: Final = (
             ("what is learnt when no entry fits", "Policy.learn"),
             ("the change that a failed guard reports", "TensorChange"),
             ("`mark_dynamic` and its promise", "dynamic_marks.mark_dynamic"),
-            ("symbols for sizes", "ShapeWorld"),
+            ("symbols for sizes", "ShapeEnvAdapter"),
         ),
     ),
     Topic(
@@ -288,23 +289,6 @@ TOPICS: Final = (
         (("the walk through all files", "docs/adding/claim.md"), ("what a claim is", "base.Claim")),
     ),
     Topic(
-        "context managers",
-        ("context manager", "with", "with block", "with statement", "new context manager"),
-        (
-            ("the walk through all files", "docs/adding/context-manager.md"),
-            ("entering one", "before_with"),
-        ),
-    ),
-    Topic(
-        "changes of the user's objects",
-        ("side effect", "mutation", "replay", "mutation log"),
-        (
-            ("the log", "MutationLog"),
-            ("written after the graph", "write_changes"),
-            ("each tracker replays its changes", "Tracker.replay"),
-        ),
-    ),
-    Topic(
         "how a call finds its entry",
         ("dispatch", "dispatcher", "cache", "cache lookup", "guard check", "entry", "guarded entry"),
         (
@@ -345,45 +329,6 @@ TOPICS: Final = (
         ),
     ),
     Topic(
-        "closures and cells",
-        ("closure", "cell", "free variable", "nonlocal", "nested function"),
-        (
-            ("the tracker of a cell", "CellTracker"),
-            ("a cell is read in a frame", "Machine.load_cell"),
-            ("a function that is made while tracing", "NestedFunction"),
-            ("how an entry reads the cells of the function that it serves", "roots.Own"),
-        ),
-    ),
-    Topic(
-        "warnings and logging",
-        ("warnings.warn", "warning", "logging", "logging.logger.warning", "stacklevel"),
-        (
-            ("a C function without a row breaks the graph", "begin_builtin"),
-            ("its kind, for users", "docs/breaks/native-call.md"),
-            (
-                "it runs natively, under functions that have the name and line of the inlined frames",
-                "synthetic_frame_for",
-            ),
-            ("which functions name their caller", "names_its_caller"),
-            ("why", "docs/adr/0016-frames-between-the-users.md"),
-        ),
-    ),
-    Topic(
-        "Python's random numbers",
-        ("random.random", "random.randint", "random number", "random", "random state"),
-        (
-            ("a C method without a row breaks the graph", "begin_builtin"),
-            ("its kind, for users", "docs/breaks/native-call.md"),
-            (
-                "it runs natively; the continuation guards what its trace reads of the number",
-                "NativeOperation",
-            ),
-            ("a number that differs from call to call becomes symbolic", "Policy.is_dynamic_number"),
-            ("seeds and states of torch", "function_rows.random_state"),
-            ("their kind, for users", "docs/breaks/random-state.md"),
-        ),
-    ),
-    Topic(
         "attributes of a tensor",
         ("torch.tensor.shape", "tensor attribute", "tensor.shape", "x.shape", "tensor dtype"),
         (
@@ -391,42 +336,6 @@ TOPICS: Final = (
             ("the slot that asks them", "TensorTracker.begin_attribute"),
             ("sizes, as numbers or symbols", "TensorTracker.metadata"),
             ("what is guarded of a tensor", "TensorIs"),
-        ),
-    ),
-    Topic(
-        "exceptions: try and except",
-        ("try except", "try", "except", "finally", "exception", "raise", "exception handler", "unwinding"),
-        (
-            ("an exception of the user, seen while tracing", "ObservedException"),
-            ("raised by a row", "raise_observed"),
-            ("the interpreter looks for the handler, frame by frame", "Interpreter._unwind"),
-            ("operations of handlers", "exceptions.push_exception"),
-            ("the tracker of an exception", "ExceptionTracker"),
-            ("a break inside a handler: the continuation raises it again", "exceptions.reraise"),
-        ),
-    ),
-    Topic(
-        "loops",
-        ("for loop", "for", "while", "while loop", "iteration", "iterator"),
-        (
-            ("an iterator is made", "jumps.get_iter"),
-            ("its next item, or the jump behind the loop; a loop is unrolled", "jumps.for_iter"),
-            ("the slot of every tracker", "Tracker.iterate"),
-            ("where the outer frame goes on when an iterator ends", "end_of_iteration"),
-            ("a break in a loop: equal resume points share a continuation", "ResumePoint"),
-            ("what changes in each iteration is not specialized on", "UnspecializedValue"),
-        ),
-    ),
-    Topic(
-        "generators",
-        ("generator", "yield", "generator expression", "yield from"),
-        (
-            ("a frame becomes a generator", "functions.return_generator"),
-            ("the tracker of one that the trace made", "GeneratorTracker"),
-            ("its frame, resumed and closed", "SymbolicGenerator"),
-            ("the operation `yield`", "functions.yield_value"),
-            ("handed over at a break", "docs/adr/0009-generators-in-pieces.md"),
-            ("its kind of break, for users", "docs/breaks/generator-across-break.md"),
         ),
     ),
     Topic(
@@ -439,4 +348,22 @@ TOPICS: Final = (
             ("why it is read there", "docs/adr/0012-what-the-process-says-through-torch.md"),
         ),
     ),
+    *PROGRAM_TOPICS,
 )
+
+SEE_ALSO: Final = {
+    "BINARY": "operators on tensors",
+    "UNARY": "operators on tensors",
+    "COMPARE": "operators on tensors",
+    "BEFORE_WITH": "context managers",
+    "LOAD_SPECIAL": "context managers",
+    "STORE_GLOBAL": "a global variable is changed",
+    "DELETE_GLOBAL": "a global variable is changed",
+    "STORE_CELL": "closures and cells",
+    "LOAD_CELL": "closures and cells",
+    "FOR_ITER": "loops",
+    "YIELD": "generators",
+    "BUILD_STRING": "f-strings and texts with tensors or numbers",
+    "RAISE": "exceptions: try and except",
+}
+"""For operations: the question that goes on where the operation ends."""

@@ -74,13 +74,13 @@ def real_object(value: Tracker) -> object:
 
 def is_finalized(value: object) -> bool:
     """Whether dropping an existing object may run code of the user."""
-    kind = type(value)
-    if kind is GeneratorType:
+    cls = type(value)
+    if cls is GeneratorType:
         assert isinstance(value, GeneratorType)
         return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
-    if issubclass(kind, _CHAINS):
+    if issubclass(cls, _CHAINS):
         return any(is_finalized(inner) for inner in inner_objects(value))
-    return static_lookup(kind, "__del__") is not MISSING
+    return static_lookup(cls, "__del__") is not MISSING
 
 
 def inner_objects(iterator: object) -> list[object]:
@@ -228,32 +228,32 @@ def is_end_observable(machine: Machine, value: object) -> bool:
     """
     if is_finalized(value):
         return True
-    ends, kind = machine.value_ends, type(value)
+    ends, cls = machine.value_ends, type(value)
     if id(value) in ends.referents:
         return True
-    return (ends.watched or is_plain_instance(kind)) and is_observable(kind) and is_weakly_observed(value)
+    return (ends.watched or is_plain_instance(cls)) and is_observable(cls) and is_weakly_observed(value)
 
 
-def may_end_observably(machine: Machine, kind: type) -> bool:
+def may_end_observably(machine: Machine, cls: type) -> bool:
     """Whether the program may see the end of instances of a type: False saves inspecting each of many."""
-    if static_lookup(kind, "__del__") is not MISSING or kind is GeneratorType or issubclass(kind, _CHAINS):
+    if static_lookup(cls, "__del__") is not MISSING or cls is GeneratorType or issubclass(cls, _CHAINS):
         return True
-    return is_observable(kind) and (machine.value_ends.watched or is_plain_instance(kind))
+    return is_observable(cls) and (machine.value_ends.watched or is_plain_instance(cls))
 
 
-def is_plain_instance(kind: type) -> bool:
+def is_plain_instance(cls: type) -> bool:
     """Whether instances of a type are objects of a Python class, tensors excepted."""
-    return is_heap_type(kind) and not issubclass(kind, torch.Tensor)
+    return is_heap_type(cls) and not issubclass(cls, torch.Tensor)
 
 
-def is_observable(kind: type) -> bool:
+def is_observable(cls: type) -> bool:
     """Whether weak references to instances of a type matter: what the process or a model holds lives on anyway."""
-    return not issubclass(kind, _HELD_ANYWAY)
+    return not issubclass(cls, _HELD_ANYWAY)
 
 
-def may_be_weakly_referenced(kind: type) -> bool:
+def may_be_weakly_referenced(cls: type) -> bool:
     """Whether there may be weak references to instances of a type that matter."""
-    return bool(weak_offset(kind)) and is_observable(kind)
+    return bool(weak_offset(cls)) and is_observable(cls)
 
 
 def is_held(machine: Machine, wanted: Tracker) -> bool:

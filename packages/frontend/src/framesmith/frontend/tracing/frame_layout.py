@@ -1,4 +1,4 @@
-"""What is live in a frame at an operation: the plan by which its state is taken apart and put together."""
+"""What is live in a frame at an operation: the layout by which its state is taken apart and put together."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from itertools import pairwise
 from types import CodeType
 from typing import TypeAlias, final
 
-from framesmith.bytecode.resume import ResumeLayout, Slot
+from framesmith.bytecode.resume import ResumeLayout, StackItem
 from framesmith.frontend.tracing.finalizers import has_observable_lifetime
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables
 from framesmith.frontend.tracing.frame_roles import FrameRole
@@ -19,21 +19,26 @@ Keeps: TypeAlias = Callable[[Tracker], bool]
 @final
 @dataclass(frozen=True, slots=True)
 class FrameLayout:
-    """Where one frame resumes, and what is handed over to it. Hashable: equal layouts share a continuation.
-
-    `references`: (position, number) of the slots, of stack and locals, whose value is a decomposed generator.
-    """
+    """Where one frame resumes, and what is handed over to it. Hashable: equal layouts share a continuation."""
 
     code: CodeType
     namespace: int
+    """The `id` of its globals: equal code of two modules does not share a continuation."""
     index: int
-    stack: tuple[Slot, ...]
+    """The operation at which it resumes."""
+    stack: tuple[StackItem, ...]
+    """What each item of its stack is: NULL, a value, or the exception that is handled."""
     locals: tuple[str, ...]
+    """The names of the locals that are handed over."""
     cells: tuple[str, ...]
+    """The names of the cells, all of which are handed over."""
     replaced: bool
+    """Whether another value than its own is returned, as the instance is where `__init__` was called."""
     current: int
+    """The operation that it had begun: the one that waits for the frame inside, or that broke the graph."""
     role: FrameRole = FrameRole.CALL
     references: tuple[tuple[int, int], ...] = ()
+    """(position, number) of the items, of stack and locals, whose value is a decomposed generator."""
 
     @property
     def native(self) -> ResumeLayout:
@@ -44,7 +49,7 @@ class FrameLayout:
 def chain_layouts(frames: Sequence[Frame], keeps: Keeps = has_observable_lifetime) -> list[FrameLayout]:
     """The layouts of frames that wait for the one inside them.
 
-    An inner frame that is no call but is asked for a value may end the iteration: live is what was live before it.
+    If the inner frame is an iterator step it may raise StopIteration, so use liveness at `current`, not `index`.
     """
     return [
         layout_of(frame, frame.index, frame.index if inner.role is FrameRole.CALL else frame.current, keeps)
@@ -65,7 +70,7 @@ def layout_of(
         frame.code,
         id(frame.namespace.value),
         index,
-        tuple(slot_of(value) for value in frame.stack),
+        tuple(stack_item_of(value) for value in frame.stack),
         tuple(name for name, value in frame.locals.items() if name in live or keeps(value)),
         tuple(frame.cells),
         frame.replacement is not None,
@@ -80,11 +85,11 @@ def values_in_slots(stack: Sequence[Tracker]) -> list[Tracker]:
     return [slot.current if isinstance(slot, SavedException) else slot for slot in slots]
 
 
-def slot_of(value: Tracker) -> Slot:
-    """The kind of stack slot that holds a tracker."""
+def stack_item_of(value: Tracker) -> StackItem:
+    """What the stack item of a tracker is."""
     if isinstance(value, Null):
-        return Slot.NULL
-    return Slot.HANDLED if isinstance(value, SavedException) else Slot.VALUE
+        return StackItem.NULL
+    return StackItem.HANDLED if isinstance(value, SavedException) else StackItem.VALUE
 
 
 def live_names(frame: Frame, index: int) -> frozenset[str]:

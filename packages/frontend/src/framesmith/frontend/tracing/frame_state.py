@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar, final
 
-from framesmith.bytecode.resume import Slot
+from framesmith.bytecode.resume import StackItem
 from framesmith.frontend.tracing.frame_layout import FrameLayout, values_in_slots
 from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame
@@ -99,8 +99,8 @@ class ResumeState(Generic[V]):
 
 def names_of(layout: FrameLayout, depth: int) -> FrameState[str]:
     """The parameter names for the values of one frame, which has this number in its resume point."""
-    count = sum(slot is not Slot.NULL for slot in layout.stack)
-    stack = [f"stack_{depth}_{i}" for i, slot in enumerate(layout.stack) if slot is not Slot.NULL]
+    count = sum(slot is not StackItem.NULL for slot in layout.stack)
+    stack = [f"stack_{depth}_{i}" for i, slot in enumerate(layout.stack) if slot is not StackItem.NULL]
     slots: list[str | Reference] = [*stack, *(local_name(name, depth) for name in layout.locals)]
     for position, number in layout.references:
         slots[position] = Reference(number)
@@ -116,7 +116,7 @@ def names_of(layout: FrameLayout, depth: int) -> FrameState[str]:
 def state_of(layout: FrameLayout, frame: Frame) -> FrameState[Tracker | None]:
     """The values of one frame; None for a slot that the operation at the break will push."""
     own = values_in_slots(frame.stack)
-    more = sum(slot is not Slot.NULL for slot in layout.stack[len(frame.stack) :])
+    more = sum(slot is not StackItem.NULL for slot in layout.stack[len(frame.stack) :])
     count = len(own) + more
     slots: list[Tracker | Reference | None] = [
         *own,

@@ -353,8 +353,8 @@ class Interpreter:
     def _find_unbound_error(self, error: ObservedException, frame: Frame) -> ObservedException | None:
         """The exception, if it is about an unbound variable of this frame; it is handed over then. Raised natively it
         would be another: in a continuation, variables with cells are free variables, for which it is a NameError."""
-        kind = error.exception.python_type
-        is_own = self.machine.frames[-1] is frame and issubclass(kind, UnboundLocalError)
+        cls = error.exception.python_type
+        is_own = self.machine.frames[-1] is frame and issubclass(cls, UnboundLocalError)
         return error if is_own else None
 
     def _enter_handler_or_restart(self, error: ObservedException, frame: Frame) -> ResumeHere | None:

@@ -55,7 +55,7 @@ def reading_of(code: CodeType) -> Reading:
 
 @final
 class SavedException(Tracker):
-    """The stack slot that PUSH_EXC_INFO leaves below a handler: the exception handled before.
+    """The stack item that PUSH_EXC_INFO leaves below a handler: the exception handled before.
 
     `current` is the exception that this handler handles; a continuation needs it to restore the
     interpreter's state.
@@ -79,11 +79,7 @@ _HAVE_COPIES = frozenset({float, complex, tuple, frozenset})
 class Frame:
     """One symbolic frame.
 
-    Invariant: `stack` mirrors CPython's value stack slot for slot; `index` is the operation to run
-    next and `current` the one that runs. `role` says how what it gives reaches the frame around it, `entered` in which
-    step of the trace it was pushed (0: it was there from the start), `closing` that the exception which leaves it is not
-    kept, so that its variables go at once. `barrier`: a run ends with this frame. `asserted`: how many of its branches became
-    assertions of the graph. `on_return` is told what it returns.
+    Invariant: `stack` mirrors CPython's value stack, item for item.
     """
 
     code: CodeType
@@ -94,17 +90,28 @@ class Frame:
     function: Tracker | None = None
     stack: list[Tracker] = field(default_factory=list)
     index: int = 0
+    """The operation to run next."""
     current: int = 0
+    """The operation that runs."""
     replacement: Tracker | None = None
+    """What is given in place of its own value: the instance, where `__init__` returns None."""
     generator: GeneratorTracker | None = None
     barrier: bool = False
+    """A run ends with this frame."""
     names: dict[str, Tracker] = field(default_factory=dict)
+    """The namespace of a class body: what LOAD_NAME and STORE_NAME read and write."""
     role: FrameRole = FrameRole.CALL
+    """How what it gives reaches the frame around it."""
     otherwise: Tracker | None = None
+    """The default of `next(iterator, default)`: what the frame around it gets when this one raises StopIteration."""
     entered: int = 0
+    """The step of the trace in which it was pushed; 0: it was there from the start."""
     closing: bool = False
+    """The exception which leaves it is not kept, so that its variables go at once."""
     asserted: int = 0
+    """How many of its branches became assertions of the graph."""
     on_return: Callable[[Tracker], None] | None = None
+    """Is told what it returns."""
 
     @property
     def operation(self) -> Operation:

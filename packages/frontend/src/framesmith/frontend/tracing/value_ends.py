@@ -1,4 +1,4 @@
-"""Where the program sees the end of an existing value, the entry ends with the operation that lets go of it.
+"""End the entry at the operation that drops the last reference, if the program can observe the deallocation.
 
 CPython frees a value when the last reference to it goes. If the entry did not end there, it would free the value at its
 own end, after what comes next. The values that matter are those with `__del__`, and those that are weakly referenced in
@@ -56,10 +56,10 @@ def take_ownership(machine: Machine, given: Sequence[Lazy], point: ResumePoint) 
         if name in ends.borrowed:
             continue
         real = value.peek
-        kind = type(real)
-        if static_lookup(kind, "__del__") is not MISSING:
+        cls = type(real)
+        if static_lookup(cls, "__del__") is not MISSING:
             ends.held[id(real)] = EndingValue(real, value)
-        elif is_observable(kind) if watched else is_plain_instance(kind) and may_be_weakly_referenced(kind):
+        elif is_observable(cls) if watched else is_plain_instance(cls) and may_be_weakly_referenced(cls):
             if is_weakly_observed(real):
                 ends.held[id(real)] = EndingValue(real, value)
             else:
@@ -94,8 +94,8 @@ def note_contents_before_change(machine: Machine, tracker: Tracker) -> None:
     if real is None or type(tracker) not in registry[REMAINS]:
         return
     parts = parts_of(real, registry[CONTAINERS])
-    kinds = {id(kind): kind for kind in map(type, parts)}  # by identity: a metaclass may define `__hash__`
-    seen = {key for key, kind in kinds.items() if may_end_observably(machine, kind)}
+    classes = {id(cls): cls for cls in map(type, parts)}  # by identity: a metaclass may define `__hash__`
+    seen = {key for key, cls in classes.items() if may_end_observably(machine, cls)}
     for part in parts if seen else ():
         if (
             id(type(part)) in seen

@@ -82,12 +82,12 @@ class Relation(Comparable):
 
 def show_value(value: object, limit: int = 60) -> str:
     """The value for a message: short, on one line. No `__repr__` that a user wrote runs, also not of an item."""
-    kind = type(value)
+    cls = type(value)
     if value is MISSING:
         return repr(value)
-    if issubclass(kind, type):
+    if issubclass(cls, type):
         return type.__repr__(value)  # not the `__repr__` of its metaclass
-    if issubclass(kind, ModuleType) and kind is not ModuleType:
+    if issubclass(cls, ModuleType) and cls is not ModuleType:
         # its repr reads attributes, which a class of the user may do in a way of its own
         return f"module {module_dict(cast(ModuleType, value)).get('__name__')}"
     if kind is torch.Tensor or kind is torch.nn.Parameter:
@@ -96,11 +96,11 @@ def show_value(value: object, limit: int = 60) -> str:
         dtype = str(tensor.dtype).removeprefix("torch.")
         return f"{a_type(kind)} of {dtype} with shape {[*tensor.shape]}"
     if not _prints_natively(value, 0):
-        return a_type(kind)
+        return a_type(cls)
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a torch class may refuse
-        return a_type(kind)
+        return a_type(cls)
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -118,18 +118,18 @@ _LIBRARIES: Final = ("torch", "enum")
 
 def _prints_natively(value: object, depth: int) -> bool:
     """Whether `repr` runs only code of CPython and the libraries. False for `object.__repr__`, which says nothing."""
-    kind = type(value)
-    if is_one_of(kind, _CONTAINERS) or kind is dict:
+    cls = type(value)
+    if is_one_of(cls, _CONTAINERS) or cls is dict:
         if depth > 3:
             return False
         items = (
             [*value.keys(), *value.values()] if isinstance(value, dict) else [*cast(Iterable[object], value)]
         )
         return len(items) <= 100 and all(_prints_natively(item, depth + 1) for item in items)
-    owner = owner_of(kind, "__repr__")
-    if owner is object or issubclass(kind, (list, tuple, set, frozenset, dict)):
+    owner = owner_of(cls, "__repr__")
+    if owner is object or issubclass(cls, (list, tuple, set, frozenset, dict)):
         return False
-    module = str(type_dict(kind).get("__module__", "builtins")).partition(".")[0]
+    module = str(type_dict(cls).get("__module__", "builtins")).partition(".")[0]
     if is_heap_type(owner):
         return owner is Enum or module in _LIBRARIES
     return True

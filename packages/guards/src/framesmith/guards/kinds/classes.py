@@ -14,7 +14,7 @@ _DESCRIPTIONS: Final = frozenset(
      "__qualname__", "__name__", "__signature__", "__abstractmethods__", "__static_attributes__", "__firstlineno__",
      "__type_params__", "__parameters__", "__weakref__", "__wrapped__", "__test__"}
 )  # fmt: skip
-Entries = tuple[tuple[type, tuple[tuple[str, object], ...]], ...]
+Items = tuple[tuple[type, tuple[tuple[str, object], ...]], ...]
 
 
 @final
@@ -29,12 +29,12 @@ class ClassStructure(Claim):
 
     owner: type
     order: tuple[type, ...] = ()
-    entries: Entries = ()
+    items: Items = ()
 
     @classmethod
     def capture(cls, owner: type) -> "ClassStructure":
         """The claim that bases and special names stay what they are now."""
-        return cls(owner, resolution_order(owner), _special_entries(owner))
+        return cls(owner, resolution_order(owner), _special_items(owner))
 
     def comparison_fields(self) -> tuple[object, ...]:
         return (id(self.owner),)
@@ -57,7 +57,7 @@ class ClassStructure(Claim):
             new is not old for new, old in zip(order, self.order, strict=True)
         ):
             return "the resolution order changed"
-        for (cls, before), (_, now) in zip(self.entries, _special_entries(order[0]), strict=True):
+        for (cls, before), (_, now) in zip(self.items, _special_items(order[0]), strict=True):
             held, found = dict(before), dict(now)
             for name in {**held, **found}:
                 if name not in found or name not in held or held[name] is not found[name]:
@@ -65,7 +65,7 @@ class ClassStructure(Claim):
         return None
 
 
-def _special_entries(owner: type) -> Entries:
+def _special_items(owner: type) -> Items:
     return tuple(
         (
             cls,

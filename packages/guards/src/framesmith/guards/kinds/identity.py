@@ -91,5 +91,5 @@ class WeaklyIdentical(Claim):
 
 
 def _hint(value: object) -> str:
-    kind = value if issubclass(type(value), type) else type(value)
-    return str(type.__getattribute__(kind, "__name__"))
+    cls = value if issubclass(type(value), type) else type(value)
+    return str(type.__getattribute__(cls, "__name__"))

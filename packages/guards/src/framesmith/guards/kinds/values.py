@@ -103,9 +103,9 @@ def _render_identity(constant: object, value: str, names: Names) -> str:
 
 def _render_type_and_value(constant: object, value: str, names: Names) -> str:
     """The identity test comes first: it need not read the value."""
-    kind = type(constant)
-    is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(kind, class_name(kind))}"
-    held = names.constant(constant, class_name(kind))
+    cls = type(constant)
+    is_kind = f"{names.constant(type, 'type')}({value}) is {names.constant(cls, class_name(cls))}"
+    held = names.constant(constant, class_name(cls))
     return f"({value} is {held} or {is_kind} and {value} == {held})"
 
 

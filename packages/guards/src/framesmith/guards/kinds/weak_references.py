@@ -20,10 +20,10 @@ def is_weakly_observed(value: object) -> bool:
 
     Fake tensors refer to the tensors of which they were made by `WeakIdRef`: those do not count.
     """
-    kind = type(value)
-    if is_one_of(kind, _PROXIES):
+    cls = type(value)
+    if is_one_of(cls, _PROXIES):
         return True
-    if issubclass(kind, weakref.ref):
+    if issubclass(cls, weakref.ref):
         assert isinstance(value, weakref.ref)
         return value.__callback__ is not None
     return any(type(reference) is not WeakIdRef for reference in weakref.getweakrefs(value))

@@ -9,12 +9,12 @@ from framesmith.guards.scope import Scope
 
 
 class Source(Comparable):
-    """Where a value came from: a root, or one step from another source.
+    """Where a value came from: a root, or another source and one path element.
 
     Concrete sources are frozen dataclasses with slots and `eq=False` (equality is `Comparable`'s).
     Invariants: `read` and the text of `expression` give the same object, or both raise one of `MISSES`;
     reading runs no user code as long as the guards on the base hold; `expression` is a primary expression, so
-    that a step may append to it.
+    that a path element may be appended to it.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Steps into containers and iterators: items, keys, lengths, what an iterator will give.
+"""Path elements into containers and iterators: items, keys, lengths, what an iterator will give.
 
 The casts below are false for a value of another type: its TypeError is a miss, as in the generated text. Attributes
 and dictionaries of objects are in `sources.steps`.

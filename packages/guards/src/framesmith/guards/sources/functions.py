@@ -1,4 +1,4 @@
-"""Steps into functions, methods and cells.
+"""Path elements into functions, methods and cells.
 
 A cell of the called function itself is an `Own` in `sources.roots`.
 """

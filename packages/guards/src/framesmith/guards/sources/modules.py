@@ -1,4 +1,4 @@
-"""Steps into `torch.nn.Module` trees, through the dictionaries the instance holds (no `__getattr__` runs)."""
+"""Path elements into `torch.nn.Module` trees, through the dictionaries the instance holds (no `__getattr__` runs)."""
 
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item

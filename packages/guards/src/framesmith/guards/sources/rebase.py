@@ -45,9 +45,9 @@ _NAMES: Final[dict[int, tuple[str, ...]]] = {}
 
 
 def _fields(source: Source) -> tuple[str, ...]:
-    kind = type(source)
-    names = _NAMES.get(id(kind))
+    cls = type(source)
+    names = _NAMES.get(id(cls))
     if names is None:
-        held = fields(kind)  # type: ignore[arg-type]  # each concrete source is a data class
-        names = _NAMES[id(kind)] = tuple(field.name for field in held if field.init)
+        held = fields(cls)  # type: ignore[arg-type]  # each concrete source is a data class
+        names = _NAMES[id(cls)] = tuple(field.name for field in held if field.init)
     return names

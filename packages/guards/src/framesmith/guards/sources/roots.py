@@ -1,6 +1,6 @@
 """Sources that start a path: local variables, globals, objects held as constants, and what each compiled function has its own of.
 
-Steps from there are in `sources.steps` and its neighbours.
+Path elements from there are in `sources.steps` and its neighbours.
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Steps any Python object allows: attributes, instance and class dictionaries, types, pure functions of it.
+"""Path elements that any Python object allows: attributes, instance and class dictionaries, types, pure functions of it.
 
 Items of containers are in `sources.containers`.
 """

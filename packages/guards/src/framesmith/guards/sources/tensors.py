@@ -1,4 +1,4 @@
-"""Steps into tensors: sizes, strides, the offset into the storage, the only element, the gradient.
+"""Path elements into tensors: sizes, strides, the offset into the storage, the only element, the gradient.
 
 They ask a value for tensor methods, so their guards are checked after the tensor itself (see `program`).
 """

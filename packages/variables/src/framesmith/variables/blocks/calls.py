@@ -18,7 +18,7 @@ from torch import fx
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import FakeFailure
 from framesmith.guards.source_index import SourceIndex
-from framesmith.variables.blocks.instances import adopt, find_instance
+from framesmith.variables.blocks.instances import adopt, find_match
 from framesmith.variables.blocks.moments import FramesState, Moment, moment_of
 from framesmith.variables.blocks.operands import are_alike, known, tensors_in
 from framesmith.variables.blocks.recordings import Plan, Recording, make_plan, may_repeat_now
@@ -132,10 +132,10 @@ class BlockCalls:
             return None
         if call.module is not None:
             assert call.module.source is not None
-            instance = find_instance(tx, self._wrapper, plan, call.module.value, call.module.source)
-            if instance is None:
+            match = find_match(tx, self._wrapper, plan, call.module.value, call.module.source)
+            if match is None:
                 return None
-            nodes.update(adopt(tx, self._wrapper, instance))
+            nodes.update(adopt(tx, self._wrapper, match))
         return self._record(tx, plan, pairs, nodes)
 
     def _record(

@@ -1,4 +1,8 @@
-"""Another module that is to do what a plan says: whether it may, and what the trace has to know of it afterwards."""
+"""Match a second module against a recorded call.
+
+Whether it may do what the plan of that call says, and what the trace has to know of it afterwards. Not here: the plan,
+in `blocks.recordings`.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +24,7 @@ from framesmith.variables.wrapping.wrap import Wrapper
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Instance:
+class Match:
     """A module that fits a plan. `values`: its part for each part of the plan; `shared`: the paths of parts that are the
     very objects of the first module, below which nothing has to be guarded again; `rebase` gives its sources for the plan's."""
 
@@ -31,10 +35,10 @@ class Instance:
     rebase: Rebase
 
 
-def find_instance(
+def find_match(
     tx: TraceContext, wrapper: Wrapper, plan: Plan, module: object, source: Source
-) -> Instance | None:
-    """The module at `source` as another instance of the plan; None if it is not one. No code of the user runs."""
+) -> Match | None:
+    """How the module at `source` matches the plan; None if it does not. No code of the user runs."""
     policy = tx.wrap.policy
     if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.root)):
         return None
@@ -55,7 +59,7 @@ def find_instance(
     shared = frozenset(
         part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value
     )
-    return Instance(plan, source, values, shared, rebase)
+    return Match(plan, source, values, shared, rebase)
 
 
 def are_distinct_alike(
@@ -73,7 +77,7 @@ def are_distinct_alike(
         if part.value is value:
             continue
         first = wrapper.first_source(value)
-        if not part.is_own or not (first is None or first == rebase(part.source)):
+        if not part.is_inside or not (first is None or first == rebase(part.source)):
             return False
         # of what the trace has changed, guards say nothing: only the very same object holds the same
         if wrapper.has_changed(part.value) or wrapper.has_changed(value):
@@ -90,22 +94,22 @@ def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Seque
     )
 
 
-def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.Node, fx.Node]:
-    """Let the trace know the parts of the instance, and guard them. Returns its inputs of the graph, by those of the plan."""
-    plan, rebase = instance.plan, instance.rebase
-    inside = plan.insides.get(instance.shared)
+def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, fx.Node]:
+    """Let the trace know the parts of the match, and guard them. Returns its inputs of the graph, by those of the plan."""
+    plan, rebase = match.plan, match.rebase
+    inside = plan.insides.get(match.shared)
     if inside is None:
-        inside = plan.insides[instance.shared] = Inside(instance.shared)
-    family = _family(plan, instance.shared, inside) if tx.guards.is_apart(instance.source) else None
+        inside = plan.insides[match.shared] = Inside(match.shared)
+    family = _family(plan, match.shared, inside) if tx.guards.is_apart(match.source) else None
     if family is not None:
-        tx.guards.add_member(Member(family, instance.source, rebase))
+        tx.guards.add_member(Member(family, match.source, rebase))
     for guard in plan.guards if family is None else plan.relations:
         moved = _moved(guard, rebase, inside)
         if moved is not None:
             tx.guards.add(moved)
-    _note_facts(tx, instance, rebase, inside)
+    _note_facts(tx, match, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
-    found = dict(zip((part.source for part in plan.parts), instance.values, strict=True))
+    found = dict(zip((part.source for part in plan.parts), match.values, strict=True))
     for node, first in plan.inputs.items():
         if not inside(first):
             value, source = found[first], rebase(first)
@@ -116,7 +120,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
                 nodes[node] = repeat_tensor(tx, wrapper, value, source).node
     for first, value in found.items():
         source = rebase(first)
-        if first in instance.shared and not (first.base is not None and inside(first.base)):
+        if first in match.shared and not (first.base is not None and inside(first.base)):
             tx.wrap(value, source)  # for the guard that both modules have it
         elif not inside(first) and wrapper.find(source) is None:
             wrapper.note(value, source)
@@ -145,12 +149,12 @@ def _moved(guard: Guard, rebase: Rebase, inside: Inside) -> Guard | None:
     return Guard.relation(DistinctObjects(tuple(map(rebase, claim.sources))), guard.reason)
 
 
-def _note_facts(tx: TraceContext, instance: Instance, rebase: Rebase, inside: Inside) -> None:
+def _note_facts(tx: TraceContext, match: Match, rebase: Rebase, inside: Inside) -> None:
     """Note for the other module what was read of the first, for the check that guards cover it."""
     facts = tx.guards.facts
     if facts is None:
         return
-    first = instance.plan.recording.root
+    first = match.plan.recording.root
     for fact in list(facts.facts.values()):
         if (fact.source == first or first in fact.source.ancestors()) and not inside(fact.source):
             facts.note(fact.what, rebase(fact.source), fact.name)

@@ -57,7 +57,7 @@ class Part:
 
     source: Source
     value: object
-    is_own: bool
+    is_inside: bool
     tracker: TensorTracker | None
 
 
@@ -79,23 +79,29 @@ class Inside:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """How to repeat a call. `guards` are those below its module, `checks` how their claims are checked, `parts` the objects there, in the order of their paths;
-    `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
-    graph below the module that uses; `others` the remaining values from outside that it uses; `relations` are those of
-    the guards that compare sources; `families` are those of
-    modules that share the same parts with the first one, `insides` what is read through these parts."""
+    """How to repeat a call."""
 
     recording: Recording
     guards: tuple[Guard, ...]
+    """The guards on what is read below its module."""
     checks: tuple[tuple[Source, Callable[[object], bool]], ...]
+    """How the claims of these guards are checked, by source."""
     parts: tuple[Part, ...]
+    """The objects below its module, in the order of their paths."""
     fixed: frozenset[int]
+    """The positions of arguments that have to be the very same ones."""
     nodes: tuple[fx.Node, ...]
+    """What the call recorded."""
     inputs: Mapping[fx.Node, Source]
+    """The inputs of the graph below its module that it uses."""
     others: frozenset[fx.Node]
+    """The remaining values from outside that it uses."""
     relations: tuple[Guard, ...]
+    """Those of the guards that compare sources."""
     families: dict[frozenset[Source], Family | None]
+    """The families of modules that share the same parts with the first one."""
     insides: dict[frozenset[Source], Inside]
+    """What is read through these parts."""
 
 
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
@@ -202,9 +208,9 @@ def _parts(wrapper: Wrapper, below: Sequence[Source], arguments: Sequence[Tracke
             continue
         if isinstance(tracker, TensorTracker) and not tracker.dims.is_static(tracker.fake.dim()):
             return None
-        is_own = tracker.source in inside
-        tensor = tracker if isinstance(tracker, TensorTracker) and is_own else None
-        parts.append(Part(source, held[0], is_own, tensor))
+        is_inside = tracker.source in inside
+        tensor = tracker if isinstance(tracker, TensorTracker) and is_inside else None
+        parts.append(Part(source, held[0], is_inside, tensor))
     return parts
 
 

@@ -12,15 +12,15 @@ from framesmith.guards.sources import Pinned
 from framesmith.variables.core.base import TraceContext, Tracker
 
 
-def native_kind(kind: type) -> type:
+def native_kind(cls: type) -> type:
     """Whose C methods an instance of a class of dicts has: `OrderedDict`, `defaultdict` or `dict`."""
     bases: tuple[type, ...] = (OrderedDict, defaultdict)
-    return next((base for base in bases if issubclass(kind, base)), dict)
+    return next((base for base in bases if issubclass(cls, base)), dict)
 
 
 def _call_class(tx: TraceContext, instance: Tracker, *args: Tracker) -> Tracker:
-    kind = instance.python_type
-    return tx.wrap(kind, Pinned(kind, qualified_name(kind))).call(tx, args, {}).realize()
+    cls = instance.python_type
+    return tx.wrap(cls, Pinned(cls, qualified_name(cls))).call(tx, args, {}).realize()
 
 
 def _check_factory(instance: Tracker) -> None:

@@ -10,7 +10,7 @@ from typing import Final, final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry
+from framesmith.variables.builtin_types.dict_items import DictItem, DictItems
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
@@ -21,7 +21,7 @@ ORDERED_ITERATOR: Final[type] = type(iter(OrderedDict[object, object]()))
 
 @final
 class DictIterator(IteratorTracker):
-    """Iterates over the entries that the dict had when it was made. Invariant: `owner is None` once exhausted.
+    """Iterates over the items that the dict had when it was made. Invariant: `owner is None` once exhausted.
 
     CPython (Objects/dictobject.c, Objects/odictobject.c) raises when the size changed. A dict whose keys changed
     while its size did not is iterated in an order that depends on its memory layout: the graph breaks.
@@ -30,19 +30,19 @@ class DictIterator(IteratorTracker):
     def __init__(
         self,
         owner: Tracker,
-        state: DictEntries,
-        pick: Callable[[DictEntry], Tracker],
-        kind: type,
+        state: DictItems,
+        pick: Callable[[DictItem], Tracker],
+        cls: type,
         text: str,
         backwards: bool = False,
     ) -> None:
         self.owner: Tracker | None = owner
         self.state = state
         self.pick = pick
-        self.kind = kind
+        self.kind = cls
         self.text = text
-        entries: Sequence[DictEntry] = list(state.by_name.values())
-        self.entries = entries[::-1] if backwards else entries
+        known_items: Sequence[DictItem] = list(state.by_name.values())
+        self.known_items = known_items[::-1] if backwards else known_items
         self.index = 0
         self.versions = (state.structure, state.moves)
         self.spoiled = False
@@ -58,18 +58,18 @@ class DictIterator(IteratorTracker):
         if self.owner is None:
             return None
         self._check_unchanged(tx)
-        if self.index >= len(self.entries):
+        if self.index >= len(self.known_items):
             self.owner = None
             return None
         self.index += 1
-        return self.pick(self.entries[self.index - 1])
+        return self.pick(self.known_items[self.index - 1])
 
     def _check_unchanged(self, tx: TraceContext) -> None:
         ordered = "odict" in class_name(self.kind)
         if ordered and self.state.structure != self.versions[0]:
             self.owner = None
             raise_observed(tx, RuntimeError, "OrderedDict mutated during iteration")
-        if self.spoiled or len(self.state.by_name) != len(self.entries):
+        if self.spoiled or len(self.state.by_name) != len(self.known_items):
             self.spoiled = True
             raise_observed(tx, RuntimeError, "dictionary changed size during iteration")
         if self._has_moved():

@@ -170,7 +170,7 @@ def dict_reversed(tx: TraceContext, self: DictTracker, /) -> Tracker:
     self.read_all(tx)
     ordered = issubclass(self.kind, OrderedDict)
     kind = ORDERED_ITERATOR if ordered else KEY_REVERSED
-    return DictIterator(self, self.state, lambda entry: entry.key, kind, "{reversed}({0})", True)
+    return DictIterator(self, self.state, lambda item: item.key, kind, "{reversed}({0})", True)
 
 
 KEY_REVERSED: type = type(reversed(dict[object, object]()))

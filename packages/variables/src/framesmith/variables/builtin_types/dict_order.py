@@ -12,10 +12,10 @@ def keys_in_order(value: dict[object, object]) -> list[object]:
     return list(OrderedDict.__iter__(value) if isinstance(value, OrderedDict) else dict.__iter__(value))
 
 
-def copies_items(kind: type) -> bool:
+def copies_items(cls: type) -> bool:
     """Whether C code copies the items of a dict subclass directly,
     without calling `keys` and `__getitem__` (CPython: `dict_merge`)."""
-    return owner_of(kind, "__iter__") is dict
+    return owner_of(cls, "__iter__") is dict
 
 
 def list_values(value: object) -> object:

@@ -26,13 +26,13 @@ ROWS: Final = Rows()
 
 
 def wrap_dict_content(
-    tx: TraceContext, value: dict[object, object], source: Source, kind: type
+    tx: TraceContext, value: dict[object, object], source: Source, cls: type
 ) -> DictTracker:
     """The dict part of an existing dict or of an instance of a subclass; its type must be guarded already."""
     factory = None
     if isinstance(value, defaultdict):
         factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
-    return DictTracker(source, kind, value, factory)
+    return DictTracker(source, cls, value, factory)
 
 
 def build_dict(tx: TraceContext, value: object) -> DictTracker:
@@ -57,7 +57,7 @@ def dict_remains(tracker: DictTracker) -> Iterable[object]:
     """The items under keys that the trace neither dropped nor stored; none once all were read."""
     if tracker.value is None or tracker.is_complete or tracker.deferred_stores:
         return ()
-    touched = [entry.key for entry in tracker.entries.values() if entry.original and entry.changed]
+    touched = [item.key for item in tracker.known_items.values() if item.original and item.changed]
     keys = [key.value for key in (*tracker.dropped.values(), *touched) if isinstance(key, Constant)]
     return [
         held for key, value in dict.items(tracker.value) if not _is_any(key, keys) for held in (key, value)
@@ -108,19 +108,19 @@ def copy_to_real_ordered(value: object) -> OrderedDict[object, object]:
     return OrderedDict((key, dict.__getitem__(value, key)) for key in OrderedDict.__iter__(value))
 
 
-def wrap_dict_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+def wrap_dict_part(tx: TraceContext, value: object, source: Source, cls: type) -> Tracker:
     """The dict part of an existing instance of a subclass."""
     assert isinstance(value, dict)
-    return DictTracker(source, kind, value)
+    return DictTracker(source, cls, value)
 
 
-def wrap_default_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+def wrap_default_part(tx: TraceContext, value: object, source: Source, cls: type) -> Tracker:
     """The dict part of an existing instance of a subclass of defaultdict, with its factory."""
     assert isinstance(value, dict)
-    if not isinstance(value, defaultdict) or overrides(kind, defaultdict, "default_factory"):
-        return DictTracker(source, kind, value).unsupported("an override of what a defaultdict does")
+    if not isinstance(value, defaultdict) or overrides(cls, defaultdict, "default_factory"):
+        return DictTracker(source, cls, value).unsupported("an override of what a defaultdict does")
     factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))
-    return DictTracker(source, kind, value, factory)
+    return DictTracker(source, cls, value, factory)
 
 
 def fill_ordered(target: OrderedDict[object, object], items: Mapping[object, object]) -> None:

@@ -12,7 +12,7 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import CallResult
-from framesmith.variables.builtin_types.dict_entries import DictEntry
+from framesmith.variables.builtin_types.dict_items import DictItem
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.iterators import unpack
@@ -30,10 +30,10 @@ from framesmith.variables.operations.truth import known_truth
 
 ROWS: Final = Rows()
 
-PICK: Final[dict[str, Callable[[DictEntry], Tracker]]] = {
-    "keys": lambda entry: entry.key,
-    "values": lambda entry: entry.value,
-    "items": lambda entry: TupleTracker([entry.key, entry.value]),
+PICK: Final[dict[str, Callable[[DictItem], Tracker]]] = {
+    "keys": lambda item: item.key,
+    "values": lambda item: item.value,
+    "items": lambda item: TupleTracker([item.key, item.value]),
 }
 _SAMPLES: Final[tuple[dict[str, object], ...]] = ({}, OrderedDict())
 VIEW_TYPES: Final[dict[tuple[bool, str], type]] = {
@@ -72,13 +72,13 @@ class ViewTracker(Tracker):
         sample: OrderedDict[str, object] | dict[str, object]
         sample = OrderedDict() if issubclass(self.owner.kind, OrderedDict) else {}
         view = getattr(sample, self.name)()
-        kind = type(reversed(view) if backwards else iter(view))
+        cls = type(reversed(view) if backwards else iter(view))
         text = f"{'{reversed}' if backwards else '{iter}'}({{0}}.{self.name}())"
-        return DictIterator(self.owner, self.owner.state, PICK[self.name], kind, text, backwards)
+        return DictIterator(self.owner, self.owner.state, PICK[self.name], cls, text, backwards)
 
     def trackers(self, tx: TraceContext) -> list[Tracker]:
         """The keys, values or pairs, in order; guards the keys of an existing dict."""
-        return [PICK[self.name](entry) for entry in self.owner.read_all(tx).values()]
+        return [PICK[self.name](item) for item in self.owner.read_all(tx).values()]
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
@@ -238,8 +238,8 @@ for _name in PICK:
     _register_view(_name)
 
 
-def _register_reversed(kind: type) -> None:
-    @ROWS.call(kind.__dict__["__reversed__"])
+def _register_reversed(cls: type) -> None:
+    @ROWS.call(cls.__dict__["__reversed__"])
     def backwards(tx: TraceContext, self: ViewTracker, /) -> Tracker:
         return self.iterator(tx, backwards=True)
 

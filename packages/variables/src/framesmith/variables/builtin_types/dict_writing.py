@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name
-from framesmith.variables.builtin_types.dict_entries import DictEntries, DictEntry
+from framesmith.variables.builtin_types.dict_items import DictItem, DictItems
 from framesmith.variables.builtin_types.odict_attributes import Attributes, write_attributes
 from framesmith.variables.builtin_types.sequences import reaches_itself
 from framesmith.variables.core.base import Tracker, Writer
@@ -17,20 +17,20 @@ PLAIN_KINDS: Final = (dict, OrderedDict, defaultdict)
 def write_new_dict(
     writer: Writer,
     tracker: Tracker,
-    kind: type,
+    cls: type,
     factory: Tracker | None,
-    state: DictEntries,
+    state: DictItems,
     attributes: Attributes,
 ) -> str:
     """Emit a new dict of one of `PLAIN_KINDS`: a display, or an empty one that is filled if it holds itself or has attributes."""
     stored, moved = state.in_stored_order(), state.items_to_move()
     if fills := bool(attributes) or reaches_itself(tracker):
-        name = writer.define(tracker, _write_call(writer, kind, factory, "{}"), "dict")
-        for entry in stored:
-            writer.statement(f"{name}[{writer.value(entry.key)}] = {writer.value(entry.value)}")
+        name = writer.define(tracker, _write_call(writer, cls, factory, "{}"), "dict")
+        for item in stored:
+            writer.statement(f"{name}[{writer.value(item.key)}] = {writer.value(item.value)}")
     else:
-        pairs = [f"{writer.value(entry.key)}: {writer.value(entry.value)}" for entry in stored]
-        name = _write_call(writer, kind, factory, f"{{{', '.join(pairs)}}}")
+        pairs = [f"{writer.value(item.key)}: {writer.value(item.value)}" for item in stored]
+        name = _write_call(writer, cls, factory, f"{{{', '.join(pairs)}}}")
     if moved and not fills:
         name = writer.define(tracker, name, "dict")
     _write_moves(name, moved, writer)
@@ -38,11 +38,11 @@ def write_new_dict(
     return name
 
 
-def _write_call(writer: Writer, kind: type, factory: Tracker | None, display: str) -> str:
-    if kind is dict:
+def _write_call(writer: Writer, cls: type, factory: Tracker | None, display: str) -> str:
+    if cls is dict:
         return display
-    name = writer.constant(kind, class_name(kind))
-    if kind is defaultdict:
+    name = writer.constant(cls, class_name(cls))
+    if cls is defaultdict:
         return f"{name}({'None' if factory is None else writer.value(factory)}, {display})"
     return f"{name}({'' if display == '{}' else display})"
 
@@ -50,33 +50,33 @@ def _write_call(writer: Writer, kind: type, factory: Tracker | None, display: st
 def write_dict_changes(
     writer: Writer,
     place: str,
-    kind: type,
+    cls: type,
     dropped: Iterable[Tracker],
-    state: DictEntries,
+    state: DictItems,
     deferred: Iterable[tuple[Tracker, Tracker]],
 ) -> None:
     """Emit what the trace did to an existing dict: keys deleted, values changed, items added and moved, deferred stores."""
-    base = OrderedDict if issubclass(kind, OrderedDict) else dict
-    is_plain = kind in PLAIN_KINDS
+    base = OrderedDict if issubclass(cls, OrderedDict) else dict
+    is_plain = cls in PLAIN_KINDS
     store = "" if is_plain else writer.constant(base.__setitem__, "setitem")
     delete = "" if is_plain else writer.constant(base.__delitem__, "delitem")
     for key in dropped:
         name = writer.value(key)
         writer.statement(f"del {place}[{name}]" if is_plain else f"{delete}({place}, {name})")
-    entries = state.in_stored_order()
-    changed = [entry for entry in entries if entry.original and entry.changed]
-    changed += [entry for entry in entries if not entry.original]
+    known_items = state.in_stored_order()
+    changed = [item for item in known_items if item.original and item.changed]
+    changed += [item for item in known_items if not item.original]
     text = "{}[{}] = {}" if is_plain else f"{store}({{}}, {{}}, {{}})"
-    for entry in changed:
-        writer.statement(text.format(place, writer.value(entry.key), writer.value(entry.value)))
+    for item in changed:
+        writer.statement(text.format(place, writer.value(item.key), writer.value(item.value)))
     _write_moves(place, state.items_to_move(), writer)
     for key, value in deferred:
         writer.statement(text.format(place, writer.value(key), writer.value(value)))
 
 
-def _write_moves(place: str, moved: Iterable[DictEntry], writer: Writer) -> None:
+def _write_moves(place: str, moved: Iterable[DictItem], writer: Writer) -> None:
     """Emit the `move_to_end` calls that order an OrderedDict. The
     order of its dict part, which `dict.keys` shows, is kept."""
-    for entry in moved:
+    for item in moved:
         move = writer.constant(OrderedDict.move_to_end, "move_to_end")
-        writer.statement(f"{move}({place}, {writer.value(entry.key)})")
+        writer.statement(f"{move}({place}, {writer.value(item.key)})")

@@ -21,9 +21,9 @@ from framesmith.variables.builtin_types.dict_copies import (
     merge_into_copy,
     native_kind,
 )
-from framesmith.variables.builtin_types.dict_entries import (
-    DictEntries,
-    DictEntry,
+from framesmith.variables.builtin_types.dict_items import (
+    DictItem,
+    DictItems,
     compare_values,
     update_pair,
 )
@@ -51,23 +51,23 @@ _NO_ATTRIBUTE: Final = find_error_text(setattr, {}, "{}", None)
 
 @final
 class DictTracker(Tracker):
-    """A dict. Invariant: `entries` holds the items known in the trace, in order once `is_complete`; `dropped`
+    """A dict. Invariant: `known_items` holds the items known in the trace, in order once `is_complete`; `dropped`
     holds the keys of the existing dict that were deleted at some time. `deferred_stores` are the last stores, from the
     first unspecialized key on: a look-up compares with them one by one (ADR 0010)."""
 
     def __init__(
         self,
         source: Source | None = None,
-        kind: type = dict,
+        cls: type = dict,
         value: "dict[object, object] | None" = None,
         factory: Tracker | None = None,
     ) -> None:
         self.source = source
-        self.kind = kind
+        self.kind = cls
         self.value = value
         self.factory = factory
         self._owner: weakref.ReferenceType[Tracker] | None = None
-        self.state = DictEntries()
+        self.state = DictItems()
         self.dropped: dict[Hashable, Tracker] = {}
         self.deferred_stores: list[tuple[Tracker, Tracker]] = []
         self.attributes: Attributes = {}
@@ -93,15 +93,15 @@ class DictTracker(Tracker):
         self._owner = weakref.ref(owner)
 
     @property
-    def entries(self) -> dict[Hashable, DictEntry]:
+    def known_items(self) -> dict[Hashable, DictItem]:
         """The known items, by hash key."""
         return self.state.by_name
 
     # -- reading -----------------------------------------------------------------------------------
-    def read_all(self, tx: TraceContext) -> dict[Hashable, DictEntry]:
-        """All entries in order; guards the keys of an existing dict, or its length and each key."""
+    def read_all(self, tx: TraceContext) -> dict[Hashable, DictItem]:
+        """All items in order; guards the keys of an existing dict, or its length and each key."""
         if self.is_complete:
-            return self.entries
+            return self.known_items
         assert self.value is not None and self.source is not None
         self._check_readable(tx)
         self.is_complete = True
@@ -109,36 +109,36 @@ class DictTracker(Tracker):
         tx.note("has its keys or length", self.source)
         exact = all(is_plain_constant(key) for key in keys)
         tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
-        known, self.state.by_name = self.entries, {}
+        known, self.state.by_name = self.known_items, {}
         for index, key in enumerate(keys):
             tracker = from_python(tx, key) if exact else from_key(tx, self, index, key)
             name = tracker.hash_key(tx)
-            entry = known.get(name)
-            if entry is not None and entry.original:
-                entry.key, entry.rank = tracker, index  # it was looked up by an equal key: 1 for True
-                self.entries[name] = entry
+            item = known.get(name)
+            if item is not None and item.original:
+                item.key, item.rank = tracker, index  # it was looked up by an equal key: 1 for True
+                self.known_items[name] = item
             elif name not in self.dropped:
                 place = place_of(self.source, index, key, exact)
                 value = lazy(tx, dict.__getitem__(self.value, key), place)
-                self.entries[name] = DictEntry(tracker, value, True, rank=index)
-        self.entries.update({name: entry for name, entry in known.items() if not entry.original})
-        return self.entries
+                self.known_items[name] = DictItem(tracker, value, True, rank=index)
+        self.known_items.update({name: item for name, item in known.items() if not item.original})
+        return self.known_items
 
     def _check_readable(self, tx: TraceContext) -> None:
         require_specializable(tx, self)
         if self.deferred_stores:
             break_on_changing_value(self.describe())
 
-    def find(self, tx: TraceContext, key: Tracker) -> DictEntry | None:
-        """The entry of a key, or None; guards that an existing dict has the key, or has not."""
+    def find(self, tx: TraceContext, key: Tracker) -> DictItem | None:
+        """The item of a key, or None; guards that an existing dict has the key, or has not."""
         key = key.realize()
         for stored, given in reversed(self.deferred_stores):
             if known_equal(tx, stored, key):
-                return DictEntry(key, given)
+                return DictItem(key, given)
         name = hash_key_of(tx, key, as_dict_key, self.kind)
-        entry = self.entries.get(name)
-        if entry is not None or self.is_complete or name in self.dropped:
-            return entry
+        item = self.known_items.get(name)
+        if item is not None or self.is_complete or name in self.dropped:
+            return item
         if not isinstance(key, Constant) or not is_plain_constant(key.value):
             return self.read_all(tx).get(name)
         assert self.value is not None and self.source is not None
@@ -152,31 +152,31 @@ class DictTracker(Tracker):
             return None
         tx.guard(self, HasKey(key.value, True))
         value = dict.__getitem__(self.value, key.value)
-        entry = DictEntry(key, lazy(tx, value, Item(self.source, key.value)), True)
-        self.entries[name] = entry
-        return entry
+        item = DictItem(key, lazy(tx, value, Item(self.source, key.value)), True)
+        self.known_items[name] = item
+        return item
 
     def get_item(self, tx: TraceContext, key: Tracker) -> Tracker | None:
         """The value of a key, or None when the key is missing; does not call `__missing__`."""
-        entry = self.find(tx, key)
-        return None if entry is None else entry.value
+        item = self.find(tx, key)
+        return None if item is None else item.value
 
     def items(self, tx: TraceContext | None = None) -> list[tuple[Tracker, Tracker]]:
         """All pairs, in order. Without a context the dict must be complete already."""
         if tx is not None:
             self.read_all(tx)
         assert self.is_complete
-        return [(entry.key, entry.value) for entry in self.entries.values()]
+        return [(item.key, item.value) for item in self.known_items.values()]
 
     def size(self, tx: TraceContext) -> int:
         """The number of items; guards the length of an existing dict."""
         if self.is_complete:
-            return len(self.entries)
+            return len(self.known_items)
         assert self.value is not None
         self._check_readable(tx)
         tx.note("has its keys or length", self.source)
         tx.guard(self, LengthIs(dict.__len__(self.value)))
-        new = sum(not entry.original for entry in self.entries.values())
+        new = sum(not item.original for item in self.known_items.values())
         return dict.__len__(self.value) - len(self.dropped) + new
 
     # -- changing ----------------------------------------------------------------------------------
@@ -185,12 +185,12 @@ class DictTracker(Tracker):
         if self.deferred_stores or is_unspecialized_key(key.realize()):
             self._store_without_lookup(tx, key.realize(), value)
             return
-        entry = self.find(tx, key)
+        item = self.find(tx, key)
         tx.changes.note(self)
-        if entry is None:
+        if item is None:
             self.state.add(key.realize().hash_key(tx), key.realize(), value)
         else:
-            entry.value, entry.changed = value, True
+            item.value, item.changed = value, True
 
     def _store_without_lookup(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         native = self.kind in PLAIN_KINDS and not self.is_complete
@@ -203,37 +203,37 @@ class DictTracker(Tracker):
         """Delete a key and return its value; None when it is missing."""
         if self.deferred_stores:
             self._check_readable(tx)
-        entry = self.find(tx, key)
-        if entry is None:
+        item = self.find(tx, key)
+        if item is None:
             return None
         tx.changes.note(self)
         self.state.structure += 1
         name = key.realize().hash_key(tx)
-        del self.entries[name]
-        if entry.original:
-            self.dropped[name] = entry.key
-        return entry.value
+        del self.known_items[name]
+        if item.original:
+            self.dropped[name] = item.key
+        return item.value
 
     def clear(self, tx: TraceContext) -> None:
         """Delete all items."""
-        for entry in list(self.read_all(tx).values()):
-            self.remove(tx, entry.key)
+        for item in list(self.read_all(tx).values()):
+            self.remove(tx, item.key)
         tx.changes.note(self)
 
     def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
         """Move a key to the end or to the front; False when it is missing."""
-        entries = self.read_all(tx)
+        known_items = self.read_all(tx)
         name = hash_key_of(tx, key.realize(), as_dict_key, self.kind)
-        if name not in entries:
+        if name not in known_items:
             return False
         tx.changes.note(self)
         self.state.moves += 1
-        entry = entries.pop(name)
-        rest = {} if last else dict(entries)
+        item = known_items.pop(name)
+        rest = {} if last else dict(known_items)
         if not last:
-            entries.clear()
-        entries[name] = entry
-        entries.update(rest)
+            known_items.clear()
+        known_items[name] = item
+        known_items.update(rest)
         return True
 
     # -- slots -------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class DictTracker(Tracker):
         return OrderedDict(pairs) if self.kind is OrderedDict else dict(pairs)
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
-        """Methods, `default_factory`, and the entries of an OrderedDict's `__dict__`."""
+        """Methods, `default_factory`, and the items of an OrderedDict's `__dict__`."""
         if self.kind is OrderedDict:
             own = own_attribute(tx, self.value, self.source, self.attributes, name)
             if own is not None:
@@ -277,7 +277,7 @@ class DictTracker(Tracker):
         """`iter(self)`: the keys."""
         self.read_all(tx)
         kind = ORDERED_ITERATOR if issubclass(self.kind, OrderedDict) else KEY_ITERATOR
-        return DictIterator(self, self.state, lambda entry: entry.key, kind, "{iter}({0})")
+        return DictIterator(self, self.state, lambda item: item.key, kind, "{iter}({0})")
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
@@ -293,9 +293,9 @@ class DictTracker(Tracker):
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`self[key]`; a missing key calls `__missing__`, of the derived class if it defines one."""
-        entry = self.find(tx, key)
-        if entry is not None:
-            return entry.value
+        item = self.find(tx, key)
+        if item is not None:
+            return item.value
         if self.owner is not None and defines(self.owner.python_type, "__missing__"):
             return self.owner.attribute(tx, "__missing__").call(tx, [key], {})
         return self.missing(tx, key)
@@ -334,11 +334,11 @@ class DictTracker(Tracker):
 
     def _merge(self, tx: TraceContext, like: "DictTracker", right: "DictTracker") -> Tracker:
         """`self | right`, of the type of `like`, which is one of them."""
-        kind = native_kind(like.kind)
-        if kind is not dict and like.owner is not None:
+        cls = native_kind(like.kind)
+        if cls is not dict and like.owner is not None:
             factory = like.factory or Constant(None)
             return merge_into_copy(tx, like.owner, factory, self.owner or self, right.owner or right)
-        merged = make_dict_tracker((), kind, like.factory)
+        merged = make_dict_tracker((), cls, like.factory)
         merged.merge(tx, self.owner or self)
         merged.merge(tx, right.owner or right)
         return merged
@@ -354,18 +354,18 @@ class DictTracker(Tracker):
 
     def copy(self, tx: TraceContext) -> Tracker:
         """A new dict with the same items: an OrderedDict, a defaultdict, or else a plain dict."""
-        kind = native_kind(self.kind)
-        if kind is OrderedDict and self.owner is not None:
-            return copy_ordered(tx, self.owner, [entry.key for entry in self.read_all(tx).values()])
-        if kind is defaultdict and self.owner is not None:
+        cls = native_kind(self.kind)
+        if cls is OrderedDict and self.owner is not None:
+            return copy_ordered(tx, self.owner, [item.key for item in self.read_all(tx).values()])
+        if cls is defaultdict and self.owner is not None:
             return copy_default(tx, self.owner, self.factory or Constant(None), self.owner)
         holder = self.kind if self.owner is None else self.owner.python_type
         iterates = owner_of(holder, "__iter__")
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
             self.unsupported("copying it by an __iter__ of its own")
-        result = DictTracker(None, kind, None, self.factory)
-        for name, entry in self.read_all(tx).items():
-            result.state.add(name, entry.key, entry.value)
+        result = DictTracker(None, cls, None, self.factory)
+        for name, item in self.read_all(tx).items():
+            result.state.add(name, item.key, item.value)
         return result
 
     def merge(self, tx: TraceContext, other: Tracker) -> None:
@@ -407,9 +407,9 @@ class DictTracker(Tracker):
         """The known keys and values, the default factory, and the attributes of an OrderedDict."""
         for pair in self.deferred_stores:
             yield from pair
-        for entry in self.entries.values():
-            yield entry.key
-            yield entry.value
+        for item in self.known_items.values():
+            yield item.key
+            yield item.value
         if self.factory is not None:
             yield self.factory
         yield from self.attributes.values()
@@ -432,7 +432,7 @@ class DictTracker(Tracker):
             or self.state.moves
         ):
             return False
-        return all(entry.is_restored(self.value, self.source) for entry in self.entries.values())
+        return all(item.is_restored(self.value, self.source) for item in self.known_items.values())
 
     def replay(self, writer: Writer) -> None:
         """Deletions first, then changed values, new items in order, moves, and deferred stores."""
@@ -449,17 +449,17 @@ def from_key(tx: TraceContext, owner: DictTracker, index: int, key: object) -> T
 
 
 def make_dict_tracker(
-    pairs: Iterable[tuple[Tracker, Tracker]], kind: type = dict, factory: Tracker | None = None
+    pairs: Iterable[tuple[Tracker, Tracker]], cls: type = dict, factory: Tracker | None = None
 ) -> DictTracker:
     """A dict created in the trace, from pairs whose keys are constants; use `store` for other keys."""
-    result = DictTracker(None, kind, None, factory)
+    result = DictTracker(None, cls, None, factory)
     for key, value in pairs:
         key = key.realize()
         if not key.is_python_constant():
             key.unsupported("use as a key")
         name = constant_key(key.as_python_constant())
-        if name in result.entries:
-            result.entries[name].value = value
+        if name in result.known_items:
+            result.known_items[name].value = value
         else:
             result.state.add(name, key, value)
     return result

@@ -157,10 +157,10 @@ class MapIterator(IteratorTracker):
 class FilterIterator(IteratorTracker):
     """`filter(function, iterator)` and, with `keep` false, `itertools.filterfalse`."""
 
-    def __init__(self, function: Tracker, part: Tracker, kind: type, keep: bool) -> None:
+    def __init__(self, function: Tracker, part: Tracker, cls: type, keep: bool) -> None:
         self.function = function
         self.part = part
-        self.kind = kind
+        self.kind = cls
         self.keep = keep
 
     @property

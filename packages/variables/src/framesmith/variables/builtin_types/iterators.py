@@ -119,10 +119,10 @@ def search_iterator(tx: TraceContext, iterator: Tracker, item: Tracker) -> bool:
 class SequenceIterator(IteratorTracker):
     """`iter(a list or tuple)`. Invariant: `sequence is None` once exhausted, for good."""
 
-    def __init__(self, sequence: Tracker, items: Sequence[Tracker], kind: type, index: int = 0) -> None:
+    def __init__(self, sequence: Tracker, items: Sequence[Tracker], cls: type, index: int = 0) -> None:
         self.sequence: Tracker | None = sequence
         self.items = items
-        self.kind = kind
+        self.kind = cls
         self.index = index
 
     @property
@@ -159,10 +159,10 @@ class SequenceIterator(IteratorTracker):
 class ReversedIterator(IteratorTracker):
     """`reversed(a list or tuple)`: counts down. Invariant: `sequence is None` once exhausted."""
 
-    def __init__(self, sequence: Tracker, items: Sequence[Tracker], kind: type) -> None:
+    def __init__(self, sequence: Tracker, items: Sequence[Tracker], cls: type) -> None:
         self.sequence: Tracker | None = sequence
         self.items = items
-        self.kind = kind
+        self.kind = cls
         self.index = len(items) - 1
 
     @property

@@ -222,9 +222,9 @@ class PoolIterator(IteratorTracker):
     """
 
     def __init__(
-        self, kind: type, rows: Iterator[tuple[int, ...]], pools: Sequence[Sequence[Tracker]], text: str
+        self, cls: type, rows: Iterator[tuple[int, ...]], pools: Sequence[Sequence[Tracker]], text: str
     ) -> None:
-        self.kind = kind
+        self.kind = cls
         self.rows = rows
         self.pools = pools
         self.text = text

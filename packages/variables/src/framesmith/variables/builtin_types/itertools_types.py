@@ -230,10 +230,10 @@ class CycleIterator(IteratorTracker):
 class WhileIterator(IteratorTracker):
     """`takewhile(test, iterator)` and `dropwhile(test, iterator)`; `switched` once the test has failed."""
 
-    def __init__(self, test: Tracker, part: Tracker, kind: type) -> None:
+    def __init__(self, test: Tracker, part: Tracker, cls: type) -> None:
         self.test = test
         self.part = part
-        self.kind = kind
+        self.kind = cls
         self.switched = False
 
     @property

@@ -51,14 +51,14 @@ class ListTracker(Tracker):
         self,
         items: Iterable[Tracker],
         source: Source | None = None,
-        kind: type = list,
+        cls: type = list,
         value: list[object] | None = None,
         read: Callable[[], list[Tracker]] | None = None,
     ) -> None:
         self._items = list(items)
         self._read = read
         self.source = source
-        self.kind = kind
+        self.kind = cls
         self.value = value
         self._visiting = False
 
@@ -274,7 +274,7 @@ def wrap_list(tx: TraceContext, value: object, source: Source) -> Tracker:
     return wrap_list_content(tx, value, source, list)
 
 
-def wrap_list_content(tx: TraceContext, value: list[object], source: Source, kind: type) -> ListTracker:
+def wrap_list_content(tx: TraceContext, value: list[object], source: Source, cls: type) -> ListTracker:
     """The list part of an existing list or instance of a subclass, whose type is guarded already."""
 
     def read() -> list[Tracker]:
@@ -282,7 +282,7 @@ def wrap_list_content(tx: TraceContext, value: list[object], source: Source, kin
         tx.guard(source, LengthIs(list.__len__(value)))
         return [lazy(tx, item, Item(source, index)) for index, item in enumerate(list.__iter__(value))]
 
-    return ListTracker((), source, kind, value, read)
+    return ListTracker((), source, cls, value, read)
 
 
 def make_list_tracker(tx: TraceContext, value: object) -> ListTracker:
@@ -297,10 +297,10 @@ def copy_to_real_list(value: object) -> list[object]:
     return list.copy(value)
 
 
-def wrap_list_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+def wrap_list_part(tx: TraceContext, value: object, source: Source, cls: type) -> Tracker:
     """The list part of an existing instance of a subclass."""
     assert isinstance(value, list)
-    return wrap_list_content(tx, value, source, kind)
+    return wrap_list_content(tx, value, source, cls)
 
 
 @ROWS.entry(REMAINS, ListTracker)

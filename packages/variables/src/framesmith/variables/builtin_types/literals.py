@@ -14,11 +14,11 @@ from framesmith.variables.core.folding import from_python
 
 def literal(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a constant of a code object, with the identity of the object where it matters."""
-    kind = type(value)
-    if kind is tuple and value:
+    cls = type(value)
+    if cls is tuple and value:
         assert isinstance(value, tuple)
         return TupleTracker([literal(tx, item) for item in value], Pinned(value, "tuple"), value=value)
-    if kind is frozenset:
+    if cls is frozenset:
         return _literal_set(tx, value)
     return Constant(value, Pinned(value, "nan")) if is_nan(value) else from_python(tx, value)
 

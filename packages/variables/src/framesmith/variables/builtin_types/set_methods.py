@@ -57,19 +57,19 @@ def call_frozenset(tx: TraceContext, iterable: Tracker | None = None, /) -> Trac
     return iterable if iterable.python_type is frozenset else make_set(tx, iterable, frozenset)
 
 
-def make_set(tx: TraceContext, iterable: Tracker, kind: type) -> SetTracker:
+def make_set(tx: TraceContext, iterable: Tracker, cls: type) -> SetTracker:
     """A new set: a copy of a set or frozenset, or of the items of any iterable."""
     found = find_set_part(tx, iterable)
     if found is not None:
-        return found.copy(tx, kind)
+        return found.copy(tx, cls)
     made = make_set_tracker(tx, unpack(tx, iterable))
     is_dict = iterable.python_type is dict
-    if kind is set and not is_dict:
+    if cls is set and not is_dict:
         return made
     # CPython presizes a set that is made from a dict: the same constructor call gives the same order
-    result = SetTracker(None, kind)
+    result = SetTracker(None, cls)
     result.members = made.members
-    result.content = kind(dict.fromkeys(made.members) if is_dict else [*made.members])
+    result.content = cls(dict.fromkeys(made.members) if is_dict else [*made.members])
     result.record_construction(Items(tuple(made.members.values()), is_dict))
     return result
 

@@ -133,16 +133,16 @@ def change_all(
     return target
 
 
-def write_new_set(start: Recipe, writer: Writer, kind: type) -> str:
+def write_new_set(start: Recipe, writer: Writer, cls: type) -> str:
     """The source text of a new set: the recipe itself, or a copy where it is no new set."""
     text = start.text(writer)
     is_new = isinstance(start, SetOperation | ChangedSet)
-    return text if is_new else f"{writer.constant(kind, class_name(kind))}({text})"
+    return text if is_new else f"{writer.constant(cls, class_name(cls))}({text})"
 
 
-def as_set_recipe(recipe: Recipe, kind: type) -> Recipe:
+def as_set_recipe(recipe: Recipe, cls: type) -> Recipe:
     """The recipe of an operand, which an operator needs as a set: made into one if it is a list of items."""
-    return SetOperation(kind, recipe, None, 1) if isinstance(recipe, Items) else recipe
+    return SetOperation(cls, recipe, None, 1) if isinstance(recipe, Items) else recipe
 
 
 def combine_recipes(
@@ -154,11 +154,11 @@ def combine_recipes(
 
 
 def items_one_by_one(
-    content: AbstractSet[Hashable], members: Mapping[Hashable, Tracker], kind: type
+    content: AbstractSet[Hashable], members: Mapping[Hashable, Tracker], cls: type
 ) -> Items | None:
     """The items one by one, if a set made of them has the same order and size as `content`; else None."""
     for order in ([*members], [*content]):
-        if same_layout(kind(order), content):
+        if same_layout(cls(order), content):
             return Items(tuple(members[key] for key in order))
     return None
 

@@ -62,10 +62,10 @@ def reduce_set(tx: TraceContext, value: Tracker) -> Tracker:
     return TupleTracker([kind, TupleTracker([ListTracker(unpack(tx, value))]), Constant(None)])
 
 
-def wrap_set_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+def wrap_set_part(tx: TraceContext, value: object, source: Source, cls: type) -> Tracker:
     """The set part of an existing instance of a subclass."""
     assert isinstance(value, set)
-    return wrap_set_content(tx, value, source, kind)
+    return wrap_set_content(tx, value, source, cls)
 
 
 ROWS.builtin_type(

@@ -76,11 +76,11 @@ class SetTracker(Tracker):
     def __init__(
         self,
         source: Source | None = None,
-        kind: type = set,
+        cls: type = set,
         value: "set[object] | frozenset[object] | None" = None,
     ) -> None:
         self.source = source
-        self.kind = kind
+        self.kind = cls
         self.value = value
         self.members: dict[Hashable, Tracker] = {}
         self.content: Content = set()
@@ -230,13 +230,13 @@ class SetTracker(Tracker):
         result.record_construction(combine_recipes(operation, mine.recipe, other.recipe))
         return result
 
-    def copy(self, tx: TraceContext, kind: type) -> "SetTracker":
+    def copy(self, tx: TraceContext, cls: type) -> "SetTracker":
         """A new set with the same members."""
-        result, mine = SetTracker(None, kind), self.operand(tx)
-        result.content = set(self.content) if kind is set else frozenset(self.content)
+        result, mine = SetTracker(None, cls), self.operand(tx)
+        result.content = set(self.content) if cls is set else frozenset(self.content)
         result.members = _members(result.content, mine.trackers)
         result.order_known = mine.order_known
-        result.record_construction(combine_recipes(kind, mine.recipe, None))
+        result.record_construction(combine_recipes(cls, mine.recipe, None))
         return result
 
     def record_construction(self, recipe: Recipe | None) -> None:
@@ -428,9 +428,9 @@ def find_set_part(tx: TraceContext, tracker: Tracker) -> SetTracker | None:
     return tracker if isinstance(tracker, SetTracker) else None
 
 
-def make_set_tracker(tx: TraceContext, items: Iterable[Tracker], kind: type = set) -> SetTracker:
+def make_set_tracker(tx: TraceContext, items: Iterable[Tracker], cls: type = set) -> SetTracker:
     """A set created in the trace."""
-    result = SetTracker(None, kind)
+    result = SetTracker(None, cls)
     for item in items:
         result.add(tx, item)
     return result
@@ -447,10 +447,10 @@ def build_set(tx: TraceContext, value: object) -> SetTracker:
 
 
 def wrap_set_content(
-    tx: TraceContext, value: "set[object] | frozenset[object]", source: Source, kind: type
+    tx: TraceContext, value: "set[object] | frozenset[object]", source: Source, cls: type
 ) -> SetTracker:
     """The set part of an existing set or of an instance of a subclass; its type must be guarded already."""
-    return SetTracker(source, kind, value)
+    return SetTracker(source, cls, value)
 
 
 def in_order(value: object) -> object:

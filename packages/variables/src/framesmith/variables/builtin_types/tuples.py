@@ -59,12 +59,12 @@ class TupleTracker(Tracker):
         self,
         items: Sequence[Tracker],
         source: Source | None = None,
-        kind: type = tuple,
+        cls: type = tuple,
         value: object = None,
     ) -> None:
         self.items: tuple[Tracker, ...] = tuple(items)
         self.source = source
-        self.kind = kind
+        self.kind = cls
         self.value = value  # the object itself, if it exists
         self._visiting = False
 
@@ -269,26 +269,26 @@ def find_tuple_part(tx: TraceContext, tracker: Tracker) -> TupleTracker | None:
     return tracker if isinstance(tracker, TupleTracker) else None
 
 
-def is_struct_sequence(kind: type) -> bool:
+def is_struct_sequence(cls: type) -> bool:
     """Whether this is a C named tuple such as `torch.return_types.max` or `time.struct_time`."""
-    return issubclass(kind, tuple) and isinstance(type_dict(kind).get("n_sequence_fields"), int)
+    return issubclass(cls, tuple) and isinstance(type_dict(cls).get("n_sequence_fields"), int)
 
 
-def is_named_tuple(kind: type) -> bool:
+def is_named_tuple(cls: type) -> bool:
     """Whether instances are made by `collections.namedtuple`, have no `__dict__`, and hold just their fields."""
-    if not issubclass(kind, tuple) or dict_offset(kind):
+    if not issubclass(cls, tuple) or dict_offset(cls):
         return False
-    return isinstance(static_lookup(kind, "_fields"), tuple)
+    return isinstance(static_lookup(cls, "_fields"), tuple)
 
 
-def field_index(kind: type, name: str) -> int | None:
+def field_index(cls: type, name: str) -> int | None:
     """The position of a named field; None when the class defines the name in another way."""
-    if kind in PLAIN:
+    if cls in PLAIN:
         return None
-    if is_struct_sequence(kind):
-        names = getattr(kind, "__match_args__", ())
+    if is_struct_sequence(cls):
+        names = getattr(cls, "__match_args__", ())
         return names.index(name) if name in names else None
-    descriptor = static_lookup(kind, name)
+    descriptor = static_lookup(cls, name)
     if type(descriptor).__name__ != "_tuplegetter":
         return None
     arguments = descriptor.__reduce__()[1]
@@ -296,11 +296,11 @@ def field_index(kind: type, name: str) -> int | None:
     return arguments[0]
 
 
-def make_real_tuple(kind: type, items: list[object]) -> object:
+def make_real_tuple(cls: type, items: list[object]) -> object:
     """A tuple of the given type; runs no code of a named tuple class."""
-    if kind is torch.Size or is_struct_sequence(kind):
-        return kind(items)
-    return tuple.__new__(kind, items)
+    if cls is torch.Size or is_struct_sequence(cls):
+        return cls(items)
+    return tuple.__new__(cls, items)
 
 
 def copy_to_real_tuple(value: object) -> tuple[object, ...]:
@@ -326,27 +326,27 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
 @ROWS.wrap_when(55, lambda _, value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
 def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing named tuple or struct sequence. If its class overrides reading, guards read a plain copy."""
-    kind = type(value)
-    if is_struct_sequence(kind) or all(
-        static_lookup(kind, name) is static_lookup(tuple, name) for name in _READING
+    cls = type(value)
+    if is_struct_sequence(cls) or all(
+        static_lookup(cls, name) is static_lookup(tuple, name) for name in _READING
     ):
         return wrap_tuple(tx, value, source)
     assert isinstance(value, tuple)
-    tx.guard(source, TypeIs(kind))
-    part = wrap_tuple_content(tx, value, CallResult(source, copy_to_real_tuple), kind)
+    tx.guard(source, TypeIs(cls))
+    part = wrap_tuple_content(tx, value, CallResult(source, copy_to_real_tuple), cls)
     part.source = source
     return part
 
 
 def wrap_tuple_content(
-    tx: TraceContext, value: tuple[object, ...], source: Source, kind: type
+    tx: TraceContext, value: tuple[object, ...], source: Source, cls: type
 ) -> TupleTracker:
     """The tuple part of an existing tuple or of an instance of a
     subclass; its type must be guarded already, its length is here."""
     tx.guard(source, LengthIs(tuple.__len__(value)))
     items = tuple.__iter__(value)
     return TupleTracker(
-        [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)], source, kind, value
+        [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)], source, cls, value
     )
 
 
@@ -388,10 +388,10 @@ def reverse_tuple(tracker: TupleTracker) -> Tracker:
     return ReversedIterator(tracker, tracker.items, TUPLE_REVERSED)
 
 
-def wrap_tuple_part(tx: TraceContext, value: object, source: Source, kind: type) -> Tracker:
+def wrap_tuple_part(tx: TraceContext, value: object, source: Source, cls: type) -> Tracker:
     """The tuple part of an existing instance of a subclass."""
     assert isinstance(value, tuple)
-    return wrap_tuple_content(tx, value, source, kind)
+    return wrap_tuple_content(tx, value, source, cls)
 
 
 def tuple_text(tx: TraceContext, value: Tracker, join: Join) -> str:

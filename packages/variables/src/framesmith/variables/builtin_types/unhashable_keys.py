@@ -43,7 +43,7 @@ _WORDS_DIFFER: Final = (OrderedDict,)
 """Types whose methods word the TypeError for an unhashable key in two ways: some as a dict does, some as `hash()` does."""
 
 
-def hash_key_of(tx: TraceContext, value: Tracker, use: Use, kind: type = dict) -> Hashable:
+def hash_key_of(tx: TraceContext, value: Tracker, use: Use, cls: type = dict) -> Hashable:
     """`value.hash_key(tx)`; its TypeError as a container of that kind raises it when it uses the value like this."""
     try:
         return value.hash_key(tx)
@@ -51,8 +51,8 @@ def hash_key_of(tx: TraceContext, value: Tracker, use: Use, kind: type = dict) -
         words = _words(value.python_type, error.message, use)
         if words == error.message:
             raise
-        if issubclass(kind, _WORDS_DIFFER):
-            value.unsupported(f"using it as a key of {class_name(kind)}")
+        if issubclass(cls, _WORDS_DIFFER):
+            value.unsupported(f"using it as a key of {class_name(cls)}")
         raise_observed(tx, TypeError, words)
 
 

@@ -1,5 +1,4 @@
-"""Unspecialized keys (ADR 0010): numbers and texts, different in each iteration of a loop, that the trace must not
-read.
+"""Unspecialized keys (ADR 0010): numbers and texts that change with each iteration, which the trace must not read.
 
 A store under such a key in an existing dict or set, of which only single keys were read before, is made after the
 graph. The trace can ask nothing of the container after that, since the key may equal any other.
@@ -53,8 +52,8 @@ def check_storable(key: Tracker, existing: Iterable[object] | None) -> None:
         break_on_changing_value(key.describe())
 
 
-def _is_class_with_builtin_hash(kind: type) -> bool:
+def _is_class_with_builtin_hash(cls: type) -> bool:
     """Whether this is an enumeration that does not override hash and equality."""
-    if not issubclass(kind, enum.Enum) or overrides(kind, object, "__eq__"):
+    if not issubclass(cls, enum.Enum) or overrides(cls, object, "__eq__"):
         return False
-    return not overrides(kind, object, "__hash__") or not overrides(kind, enum.Enum, "__hash__")
+    return not overrides(cls, object, "__hash__") or not overrides(cls, enum.Enum, "__hash__")

@@ -1,5 +1,7 @@
-"""Rows for the functions of the module `builtins` that call one slot of their operand, and those that always
-break the graph. Constructors are in `constructors`, reductions and sorting in `reductions`."""
+"""Rows for functions of the module `builtins` that call one slot of their operand, or always break the graph.
+
+Constructors are in `constructors`, reductions and sorting in `reductions`.
+"""
 
 import builtins
 from dataclasses import replace
@@ -65,14 +67,14 @@ def call_next(
 @ROWS.call(reversed)
 def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     """`reversed(sequence)`: by `__reversed__`, else by length and subscripts."""
-    kind = sequence.python_type
-    if isinstance(sequence, TupleTracker) and not defines(kind, "__reversed__"):
+    cls = sequence.python_type
+    if isinstance(sequence, TupleTracker) and not defines(cls, "__reversed__"):
         return reverse_tuple(sequence)
-    if defines(kind, "__reversed__"):
-        if static_lookup(kind, "__reversed__") is None:
+    if defines(cls, "__reversed__"):
+        if static_lookup(cls, "__reversed__") is None:
             return sequence.unsupported("its __reversed__, which is None")
         return sequence.special_attribute(tx, "__reversed__").call(tx, [], {})
-    if not defines(kind, "__getitem__") or not defines(kind, "__len__"):
+    if not defines(cls, "__getitem__") or not defines(cls, "__len__"):
         raise_observed(tx, TypeError, f"'{type_name(sequence)}' object is not reversible")
     if isinstance(sequence, Constant):
         characters = sequence.iterate(tx)

@@ -41,11 +41,11 @@ _CALLABLES = BuiltinFunctionType | ClassMethodDescriptorType | _METHODS
 def _has_row(registry: Registry, value: object) -> bool:
     """Whether this object itself has a row. The look-up must not run user
     code, so types with a Python `__hash__` outside torch are skipped."""
-    kind = type(value)
-    if issubclass(kind, type) or not callable(value):
+    cls = type(value)
+    if issubclass(cls, type) or not callable(value):
         return False
-    hashing = static_lookup(kind, "__hash__")
-    module = str(module_of(kind))
+    hashing = static_lookup(cls, "__hash__")
+    module = str(module_of(cls))
     own_code = type(hashing) is WrapperDescriptorType or (hashing is not None and module.startswith("torch."))
     return own_code and row_of(registry, value) is not None
 

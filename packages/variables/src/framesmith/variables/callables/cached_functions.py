@@ -210,7 +210,7 @@ def _link_type() -> type | None:
     links = [
         type(value) for item in gc.get_referents(sample) if type(item) is dict for value in item.values()
     ]
-    return next((kind for kind in links if class_name(kind) == "_lru_list_elem"), None)
+    return next((cls for cls in links if class_name(cls) == "_lru_list_elem"), None)
 
 
 _LINK: Final = _link_type()

@@ -112,15 +112,15 @@ def call_complex(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker
     return _require_exact(given[0], given[0].attribute(tx, "__complex__").call(tx, [], {}), complex)
 
 
-def _require_exact(value: Tracker, result: Tracker, kind: type) -> Tracker:
+def _require_exact(value: Tracker, result: Tracker, cls: type) -> Tracker:
     """The result of a conversion method; breaks the graph where it
     is not exactly of the type, which warns or is a TypeError."""
     result = result.realize()
-    return result if result.python_type is kind else value.unsupported(f"its conversion to {kind.__name__}")
+    return result if result.python_type is cls else value.unsupported(f"its conversion to {cls.__name__}")
 
 
 def _convert_number(
-    tx: TraceContext, value: Tracker, kind: type, names: tuple[str, ...], message: str
+    tx: TraceContext, value: Tracker, cls: type, names: tuple[str, ...], message: str
 ) -> Tracker:
     """Call the first of these conversion methods that the type has;
     breaks for text and buffers, and for `__trunc__`; TypeError for others."""
@@ -129,10 +129,10 @@ def _convert_number(
     for name in names:
         if defines(value.python_type, name):
             result = value.attribute(tx, name).call(tx, [], {})
-            if name == "__index__" and kind is float:
+            if name == "__index__" and cls is float:
                 return fold(tx, float, [_require_exact(value, result, int)])
-            return _require_exact(value, result, kind)
+            return _require_exact(value, result, cls)
     # one that is not modelled may give its bytes; the use of `__trunc__` is deprecated
-    if not is_modelled(tx, value.python_type) or (kind is int and defines(value.python_type, "__trunc__")):
+    if not is_modelled(tx, value.python_type) or (cls is int and defines(value.python_type, "__trunc__")):
         return value.unsupported("reading a number out of it")
     return raise_observed(tx, TypeError, f"{message} '{class_name(value.python_type)}'")

@@ -84,9 +84,9 @@ def _is_unread(tx: TraceContext, value: Tracker) -> bool:
     if isinstance(value, DeferredText):
         return True
     if isinstance(value, Lazy) and not value.is_realized:
-        kind = type(value.peek)
-        if is_one_of(kind, _PLAIN):
-            tx.guard(value.source, TypeIs(kind))
+        cls = type(value.peek)
+        if is_one_of(cls, _PLAIN):
+            tx.guard(value.source, TypeIs(cls))
             return True
     found = value.realize()
     return found.is_run_time_number or (found.is_unread and found.python_type in _PLAIN)
@@ -110,9 +110,9 @@ def format_or_defer(
 def _can_format(function: Callable[..., str], value: Tracker, spec: str) -> bool:
     """Whether values of this type can be formatted so. If not,
     the trace formats now, so that the user's error is raised."""
-    kind = type(value.peek) if isinstance(value, Lazy) else value.python_type
+    cls = type(value.peek) if isinstance(value, Lazy) else value.python_type
     try:
-        function(kind(), *([spec] if spec else []))
+        function(cls(), *([spec] if spec else []))
     except (TypeError, ValueError):
         return False
     return True

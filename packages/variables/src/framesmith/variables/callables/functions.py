@@ -71,7 +71,7 @@ NATIVE_MODULES = (
     "torch.utils.checkpoint",
     "torch.utils.data",
 )
-"""Modules whose Python code works on the dispatcher, autograd's
+"""Modules whose Python code works on torch's dispatcher, autograd's
 state or other compilers: calls into them run natively."""
 
 INLINED_MODULES = (

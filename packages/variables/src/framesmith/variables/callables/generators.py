@@ -1,7 +1,6 @@
-"""Generators: a symbolic frame that is suspended between two
-values. ADR 0009 says what becomes of it at a graph break.
+"""Generators: a symbolic frame that is suspended between two values.
 
-The frame itself is in `frontend.tracing.generators`.
+ADR 0009 says what becomes of it at a graph break. The frame itself is in `frontend.tracing.generators`.
 """
 
 import warnings

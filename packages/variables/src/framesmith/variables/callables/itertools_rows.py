@@ -201,10 +201,10 @@ def _size(tx: TraceContext, r: Tracker, refusal: str = _NEGATIVE_R) -> int:
     return size
 
 
-def _choices(kind: type, rows: Iterable[tuple[int, ...]], pool: Sequence[Tracker], size: int) -> Tracker:
+def _choices(cls: type, rows: Iterable[tuple[int, ...]], pool: Sequence[Tracker], size: int) -> Tracker:
     """The iterator over choices from one pool, which serves every
     position. At least one pool, since reconstruction writes it."""
-    return PoolIterator(kind, iter(rows), [pool] * max(size, 1), f"{{make}}({{0}}, {size})")
+    return PoolIterator(cls, iter(rows), [pool] * max(size, 1), f"{{make}}({{0}}, {size})")
 
 
 @ROWS.call(itertools.groupby)

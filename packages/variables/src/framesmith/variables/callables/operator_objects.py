@@ -29,12 +29,12 @@ class OperatorObject(Tracker):
 
     def __init__(
         self,
-        kind: type,
+        cls: type,
         operands: Sequence[Tracker],
         named: Mapping[str, Tracker] | None = None,
         source: Source | None = None,
     ) -> None:
-        self.kind = kind
+        self.kind = cls
         self.operands = tuple(operands)
         self.named = dict(named or {})
         self.source = source

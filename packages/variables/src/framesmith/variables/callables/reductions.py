@@ -57,8 +57,8 @@ def begin_call_with_items(
 ) -> PendingCall:
     """`then(iterable, *more)` for a builtin that reads all items first: a polyfill reads them,
     so that the graph may break in their code. With `asks` the length is asked for before."""
-    kind = iterable.python_type
-    if asks and any(isinstance(static_lookup(kind, name), FunctionType) for name in _LENGTHS):
+    cls = iterable.python_type
+    if asks and any(isinstance(static_lookup(cls, name), FunctionType) for name in _LENGTHS):
         return _GATHERED_ASKED.bind(tx, (iterable, Builtin(then), *more), {})
     return _GATHERED.bind(tx, (iterable, Builtin(then), *more), {})
 

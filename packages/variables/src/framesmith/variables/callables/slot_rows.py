@@ -170,19 +170,19 @@ SEQUENCE_SLOTS: Final = {
 
 
 @functools.cache
-def _text_of(kind: type, name: str, row_function: RowFunction) -> RowFunction:
-    """The row of `kind.__repr__` and the like: of a value whose class overrides the method, the text is that of `kind`."""
-    descriptor = kind.__dict__[name]
+def _text_of(cls: type, name: str, row_function: RowFunction) -> RowFunction:
+    """The row of `cls.__repr__` and the like: of a value whose class overrides the method, the text is that of `cls`."""
+    descriptor = cls.__dict__[name]
 
     def text_of(tx: TraceContext, self: Tracker, /, *rest: Tracker) -> Tracker:
         value = self.realize()
-        if value.python_type is kind or static_lookup(value.python_type, name) is descriptor:
+        if value.python_type is cls or static_lookup(value.python_type, name) is descriptor:
             return row_function(tx, value, *rest)
         operands = (value, *(operand.realize() for operand in rest))
         if foldable_operands(*operands):
             return fold(tx, descriptor, operands)
         part = value.builtin_part_or_self(tx)
-        if part.python_type is not kind:
+        if part.python_type is not cls:
             return value.unsupported(f"calling {callable_name(descriptor)}")
         return row_function(tx, part, *rest)
 
@@ -194,16 +194,16 @@ def _iterator_types() -> set[type]:
     return {zip, enumerate, map, filter, type(iter(list, ()))}
 
 
-def register(rows: Rows, kind: type, names: Iterable[str]) -> None:
-    """Add rows for those of the special methods that `kind` itself defines. A row of the method's own counts before them."""
-    is_sequence = sequence_base(kind) is kind
+def register(rows: Rows, cls: type, names: Iterable[str]) -> None:
+    """Add rows for those of the special methods that `cls` itself defines. A row of the method's own counts before them."""
+    is_sequence = sequence_base(cls) is cls
     for name in names:
-        descriptor = kind.__dict__.get(name)
+        descriptor = cls.__dict__.get(name)
         if descriptor is not None:
             sequence = SEQUENCE_SLOTS.get(name) if is_sequence else None
             handler = sequence or HANDLERS[name]
             if name in _TEXTS:
-                handler = _text_of(kind, name, handler)
+                handler = _text_of(cls, name, handler)
             rows.call(descriptor, priority=Priority.GENERAL)(handler)
 
 

@@ -52,18 +52,18 @@ def bytes_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker
     return _join(tx, self, iterable, bytes)
 
 
-def _join(tx: TraceContext, self: Tracker, iterable: Tracker, kind: type) -> Tracker:
+def _join(tx: TraceContext, self: Tracker, iterable: Tracker, cls: type) -> Tracker:
     refuse = partial(raise_observed, tx, TypeError, "can only join an iterable")
     items = [item.realize().builtin_part_or_self(tx) for item in unpack_sequence(tx, iterable, refuse)]
     for index, item in enumerate(items):
-        if not issubclass(item.python_type, kind):
-            expected = "str instance" if kind is str else "a bytes-like object"
+        if not issubclass(item.python_type, cls):
+            expected = "str instance" if cls is str else "a bytes-like object"
             shown = class_name(item.python_type)
             raise_observed(tx, TypeError, f"sequence item {index}: expected {expected}, {shown} found")
         if not isinstance(item, Constant):
             return item.unsupported("joining it")
     values = [item.as_python_constant() for item in items]
-    return fold(tx, lambda separator: JOINS[kind](separator, values), [self])
+    return fold(tx, lambda separator: JOINS[cls](separator, values), [self])
 
 
 @ROWS.call(bytes)

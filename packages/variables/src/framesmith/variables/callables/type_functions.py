@@ -36,9 +36,9 @@ _NO_FUNCTION: Final = find_error_text(MethodType, None, 0)
 _BARE_ALIAS: Final = type(vars(typing)["Mapping"])  # `typing.Mapping` without parameters
 
 
-def class_tracker(tx: TraceContext, kind: type) -> Tracker:
+def class_tracker(tx: TraceContext, cls: type) -> Tracker:
     """The tracker of a class as a constant of the entry."""
-    return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
+    return tx.wrap(cls, Pinned(cls, qualified_name(cls)))
 
 
 @ROWS.call(type)
@@ -52,9 +52,9 @@ def type_(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
 @ROWS.call(callable)
 def callable_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`callable(value)`: whether the type has `__call__`, which is guarded for a Python class."""
-    kind = value.python_type
-    guard_class_attribute(tx, kind, "__call__")
-    return Constant(defines(kind, "__call__"))
+    cls = value.python_type
+    guard_class_attribute(tx, cls, "__call__")
+    return Constant(defines(cls, "__call__"))
 
 
 def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Tracker]:
@@ -108,19 +108,19 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
 
 def _check_class_attribute(value: Tracker) -> None:
     """Break the graph where `value.__class__`, which isinstance() reads too, may be another class than its type."""
-    kind = value.python_type
-    if static_lookup(kind, "__class__") is not object.__dict__["__class__"] or isinstance(
-        static_lookup(kind, "__getattribute__"), FunctionType
+    cls = value.python_type
+    if static_lookup(cls, "__class__") is not object.__dict__["__class__"] or isinstance(
+        static_lookup(cls, "__getattribute__"), FunctionType
     ):
         value.unsupported("isinstance() with a __class__ of its own")
 
 
-def issubclass_of(kind: type, expected: type) -> bool:
+def issubclass_of(cls: type, expected: type) -> bool:
     """Real inheritance, as `type.__subclasscheck__` sees it; hooks of the metaclass are not called."""
-    return bool(type.__subclasscheck__(expected, kind))
+    return bool(type.__subclasscheck__(expected, cls))
 
 
-def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type) -> bool:
+def _abstract_check(tx: TraceContext, value: Tracker, expected: type, cls: type) -> bool:
     """`isinstance` or `issubclass` with an abstract base class, by the type alone. Breaks the graph where a
     `__subclasshook__` outside the standard library, or an overridden check, would run."""
     hook = static_lookup(expected, "__subclasshook__")
@@ -133,18 +133,18 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, kind: type
         if module not in sys.stdlib_module_names and module != "_collections_abc":
             value.unsupported("isinstance() with a user-written __subclasshook__")
     _check_class_attribute(value)
-    answer = issubclass(kind, expected)
-    if not derives(kind, expected):
-        _guard_answer(tx, kind, expected, answer)
+    answer = issubclass(cls, expected)
+    if not derives(cls, expected):
+        _guard_answer(tx, cls, expected, answer)
     return answer
 
 
-def _guard_answer(tx: TraceContext, kind: type, expected: type, answer: bool) -> None:
+def _guard_answer(tx: TraceContext, cls: type, expected: type, answer: bool) -> None:
     """Guard the answer of an abstract class, which registration or new methods can change; once per pair and trace."""
     known = tx.changes.asked_classes
-    if (kind, expected) not in known:
-        known.add((kind, expected))
-        pair = Pinned((kind, expected), f"({class_name(kind)}, {class_name(expected)})")
+    if (cls, expected) not in known:
+        known.add((cls, expected))
+        pair = Pinned((cls, expected), f"({class_name(cls)}, {class_name(expected)})")
         tx.guard(CallResult(pair, is_subclass), EqualTo(answer))
 
 
@@ -178,11 +178,11 @@ def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Trac
     )
 
 
-def _may_have_bases(kind: type) -> bool:
+def _may_have_bases(cls: type) -> bool:
     """Whether an object of this type may have `__bases__`, which makes it a class for issubclass()."""
     names = ("__bases__", "__getattr__")
-    return any(defines(kind, name) for name in names) or isinstance(
-        static_lookup(kind, "__getattribute__"), FunctionType
+    return any(defines(cls, name) for name in names) or isinstance(
+        static_lookup(cls, "__getattribute__"), FunctionType
     )
 
 

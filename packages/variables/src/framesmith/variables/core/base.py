@@ -79,7 +79,7 @@ class Tracker:
         works: `self`, except for an instance of a subclass of a builtin type."""
         return self
 
-    def is_instance_of(self, kind: type) -> bool | None:
+    def is_instance_of(self, cls: type) -> bool | None:
         """The result of `isinstance(self, kind)` where the tracker
         knows it; None where the class's own check decides."""
         return None

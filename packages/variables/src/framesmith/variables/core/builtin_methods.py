@@ -143,10 +143,10 @@ def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) 
     return [part, *args[1:]]
 
 
-def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", kind: type) -> bool:
+def _is_replaced(function: "MethodDescriptorType | WrapperDescriptorType", cls: type) -> bool:
     """Whether a C type overrides this method: `dict.keys` ignores the order of an OrderedDict. A Python method of the
     same name does not count: it may be the caller of this one."""
-    for base in resolution_order(kind):
+    for base in resolution_order(cls):
         if base is function.__objclass__:
             return False
         if isinstance(type_dict(base).get(function.__name__), MethodDescriptorType | WrapperDescriptorType):
@@ -161,15 +161,15 @@ def builtin_attribute(
 
     `own_was_read`: there is a dictionary, and the caller found that it lacks the name.
     """
-    kind = tracker.python_type
+    cls = tracker.python_type
     if name == "__class__":
-        return from_python(tx, kind)
-    guard_class_attribute(tx, kind, name)
-    owner = owner_of(kind, name)
+        return from_python(tx, cls)
+    guard_class_attribute(tx, cls, name)
+    owner = owner_of(cls, name)
     if owner is not None:
         return _bind(tx, tracker, owner, type_dict(owner)[name], name)
-    may_hold = bool(dict_offset(kind)) and not own_was_read
-    if defines(kind, "__getattr__") or may_hold:  # it may have the attribute all the same
+    may_hold = bool(dict_offset(cls)) and not own_was_read
+    if defines(cls, "__getattr__") or may_hold:  # it may have the attribute all the same
         return tracker.unsupported(f"reading attribute {name!r}")
     return raise_observed(tx, AttributeError, f"'{type_name(tracker)}' object has no attribute '{name}'")
 
@@ -294,10 +294,8 @@ class BoundBuiltin(Tracker):
         The type has to be given: CPython 3.11 crashes without it for methods that need their class (`re.Pattern.sub`).
         """
         descriptor = writer.constant(self.descriptor, self.descriptor.__name__)
-        kind = self.receiver.python_type
-        return (
-            f"{descriptor}.__get__({writer.value(self.receiver)}, {writer.constant(kind, class_name(kind))})"
-        )
+        cls = self.receiver.python_type
+        return f"{descriptor}.__get__({writer.value(self.receiver)}, {writer.constant(cls, class_name(cls))})"
 
     def describe(self) -> str:
         """`list.append of a list`, for messages."""

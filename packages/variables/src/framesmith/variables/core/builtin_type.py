@@ -92,11 +92,11 @@ GENERIC_ACCESS: Final = Table[object, GenericAccess]("generic attribute access")
 ACCESS_METHODS: Final = ("__getattribute__", "__setattr__", "__delattr__")
 
 
-def builtin_type(tx: TraceContext, kind: type) -> BuiltinType | None:
+def builtin_type(tx: TraceContext, cls: type) -> BuiltinType | None:
     """The row of the first builtin type along the resolution order of a class, or None."""
     rows = tx.registry[BUILTIN_TYPES]
     # a class of another metaclass is none of them, and might be hashed by the user's code
-    return next((rows[base] for base in resolution_order(kind) if type(base) is type and base in rows), None)
+    return next((rows[base] for base in resolution_order(cls) if type(base) is type and base in rows), None)
 
 
 def is_generic_access(registry: Registry, found: object, name: str) -> bool:

@@ -36,10 +36,10 @@ CONSTANT_TYPES: Final = Table[type, None]("types of constants")
 """Values of exactly these immutable types are constants; existing ones are guarded by identity."""
 
 
-def is_constant_type(registry: Registry, kind: type) -> bool:
+def is_constant_type(registry: Registry, cls: type) -> bool:
     """Whether every value of exactly this type is treated as a constant."""
-    known = kind in LITERAL_TYPES or kind in _OPAQUE_TYPES or kind in registry[CONSTANT_TYPES]
-    return known or issubclass(kind, enum.Enum)
+    known = cls in LITERAL_TYPES or cls in _OPAQUE_TYPES or cls in registry[CONSTANT_TYPES]
+    return known or issubclass(cls, enum.Enum)
 
 
 class ConstantSlots(Protocol):
@@ -140,9 +140,9 @@ class Constant(KnownValue[object]):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A comparison with what is no constant, for a type that compares in its own way; else None."""
-        kind = type(self.value)
-        is_member = issubclass(kind, tuple) and issubclass(kind, enum.Enum)  # it compares with any tuple
-        if kind not in tx.registry[COMPARED_TYPES] and not (
+        cls = type(self.value)
+        is_member = issubclass(cls, tuple) and issubclass(cls, enum.Enum)  # it compares with any tuple
+        if cls not in tx.registry[COMPARED_TYPES] and not (
             is_member and issubclass(other.python_type, tuple)
         ):
             return None
@@ -233,9 +233,9 @@ def has_copies(value: object) -> bool:
     return type(value) in _COPIED
 
 
-def _hashes_itself(kind: type) -> bool:
+def _hashes_itself(cls: type) -> bool:
     """Whether an enum class has Python code for hash or equality, other than that of the module `enum`."""
-    methods = (static_lookup(kind, name) for name in ("__hash__", "__eq__"))
+    methods = (static_lookup(cls, name) for name in ("__hash__", "__eq__"))
     return any(isinstance(method, FunctionType) and method.__module__ != "enum" for method in methods)
 
 
@@ -254,11 +254,11 @@ def _scalar_key(value: object) -> Hashable:
 
 
 def _key_of(value: object, known: dict[int, Hashable]) -> Hashable:
-    kind = type(value)
-    if kind is tuple or kind is frozenset:
+    cls = type(value)
+    if cls is tuple or cls is frozenset:
         assert isinstance(value, tuple | frozenset)
         if id(value) not in known:
             keys = [_key_of(item, known) for item in value]
-            known[id(value)] = ("tuple", tuple(keys)) if kind is tuple else ("frozenset", frozenset(keys))
+            known[id(value)] = ("tuple", tuple(keys)) if cls is tuple else ("frozenset", frozenset(keys))
         return known[id(value)]
     return _scalar_key(value)

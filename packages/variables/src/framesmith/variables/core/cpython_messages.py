@@ -1,6 +1,6 @@
-"""Error messages of the Python that runs, found once by making it fail: on an object without special methods, in an
-empty container.
+"""Error messages of the Python that runs, found once by making it fail.
 
+It fails on an object without special methods, in an empty container, and the like.
 The classes `...Sample` are what it is made to fail on; no program sees an instance of them. Which message belongs to which operation
 is said where it is raised.
 """
@@ -23,13 +23,13 @@ class NonContainerSample:
     __contains__ = None
 
 
-def find_message(statement: str, kind: type = PlainSample) -> str:
+def find_message(statement: str, cls: type = PlainSample) -> str:
     """What CPython says when a statement fails for an object named `value`; `{}` stands for the name of its class."""
     try:
-        exec(statement, {"value": kind()})
+        exec(statement, {"value": cls()})
     except TypeError as error:
-        return str(error).replace("{", "{{").replace("}", "}}").replace(kind.__name__, "{}")
-    raise AssertionError(f"{kind.__name__} can do {statement}")
+        return str(error).replace("{", "{{").replace("}", "}}").replace(cls.__name__, "{}")
+    raise AssertionError(f"{cls.__name__} can do {statement}")
 
 
 class MisleadingSample:

@@ -10,12 +10,12 @@ from framesmith.guards.sources import ClassDictItem, Item, Pinned
 from framesmith.variables.core.base import TraceContext
 
 
-def guard_table(tx: TraceContext, kind: type[enum.Enum], name: str, keys: Iterable[object] = ()) -> None:
+def guard_table(tx: TraceContext, cls: type[enum.Enum], name: str, keys: Iterable[object] = ()) -> None:
     """Guard the members that a table has under these keys; where it has none of them, how many members it has."""
-    held = type_dict(kind).get(name)
+    held = type_dict(cls).get(name)
     if not isinstance(held, dict):
         return
-    table = ClassDictItem(Pinned(kind, class_name(kind)), name)
+    table = ClassDictItem(Pinned(cls, class_name(cls)), name)
     tx.guard(table, TypeIs(type(held)))
     found = [key for key in keys if is_plain_constant(key) and key in held]
     for key in found:

@@ -36,13 +36,13 @@ _TEXTS: Final = (str, repr, format)
 
 def from_python(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a value created in the trace. Breaks the graph for types without a builder."""
-    kind = type(value)
-    if is_constant_type(tx.registry, kind):
+    cls = type(value)
+    if is_constant_type(tx.registry, cls):
         return Constant(value)
     builders = tx.registry[BUILDERS]
-    builder = builders.get(kind) or (builders.get(type) if isinstance(value, type) else None)
+    builder = builders.get(cls) or (builders.get(type) if isinstance(value, type) else None)
     if builder is None:
-        raise GraphBreak(UNSUPPORTED_VALUE, f"{a_type(kind)} came out of a folded call")
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{a_type(cls)} came out of a folded call")
     return builder(tx, value)
 
 
@@ -101,12 +101,10 @@ def _guard_member(tx: TraceContext, member: enum.Enum, function: Callable[..., o
         _guard_flags(tx, type(member))
 
 
-def _guard_flags(tx: TraceContext, kind: type[enum.Flag]) -> None:
+def _guard_flags(tx: TraceContext, cls: type[enum.Flag]) -> None:
     """A combination of flags takes its members from the tables of the class."""
-    guard_table(tx, kind, "_member_map_")
-    guard_table(
-        tx, kind, "_value2member_map_", (vars(one).get("_value_") for one in kind.__members__.values())
-    )
+    guard_table(tx, cls, "_member_map_")
+    guard_table(tx, cls, "_value2member_map_", (vars(one).get("_value_") for one in cls.__members__.values()))
 
 
 def _warns(function: Callable[[], object]) -> bool:

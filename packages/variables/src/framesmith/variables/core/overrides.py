@@ -35,20 +35,20 @@ BEGIN_OVERRIDE: Final = Table[None, BeginOverride]("calls of __torch_function__"
 """Calls `__torch_function__` of the operands of a function written in C, of which at least one overrides it."""
 
 
-def defines_override(kind: type) -> bool:
+def defines_override(cls: type) -> bool:
     """Whether torch would ask instances of the class: it has a `__torch_function__` that is not the disabled one."""
-    if kind is torch.Tensor:
+    if cls is torch.Tensor:
         return False
-    stored = static_lookup(kind, NAME)
+    stored = static_lookup(cls, NAME)
     return stored is not MISSING and stored is not _DISABLED
 
 
-def is_asked(kind: type) -> bool:
+def is_asked(cls: type) -> bool:
     """`defines_override`. Breaks the graph for a `__torch_function__` that torch's look-ups run code for, each time anew."""
-    if not defines_override(kind):
+    if not defines_override(cls):
         return False
-    if type(static_lookup(kind, NAME)) not in _METHODS:
-        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{a_type(kind)} with a __torch_function__ that is no method")
+    if type(static_lookup(cls, NAME)) not in _METHODS:
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{a_type(cls)} with a __torch_function__ that is no method")
     return True
 
 

@@ -16,12 +16,12 @@ EXCEPTION_MAKER: Final = Table[None, ExceptionMaker]("maker of exceptions")
 """Makes the tracker of a new exception from its class and arguments."""
 
 
-def new_exception(tx: TraceContext, kind: type[BaseException], *arguments: object) -> Tracker:
+def new_exception(tx: TraceContext, cls: type[BaseException], *arguments: object) -> Tracker:
     """The tracker of `kind(*arguments)`; arguments are trackers or plain constants."""
     operands = tuple(a if isinstance(a, Tracker) else Constant(a) for a in arguments)
-    return tx.registry.get_single(EXCEPTION_MAKER)(kind, operands)
+    return tx.registry.get_single(EXCEPTION_MAKER)(cls, operands)
 
 
-def raise_observed(tx: TraceContext, kind: type[BaseException], *arguments: object) -> NoReturn:
+def raise_observed(tx: TraceContext, cls: type[BaseException], *arguments: object) -> NoReturn:
     """Raise `kind(*arguments)` in the user's program."""
-    raise ObservedException(new_exception(tx, kind, *arguments))
+    raise ObservedException(new_exception(tx, cls, *arguments))

@@ -76,9 +76,9 @@ class Rows:
 
         return register
 
-    def wrap(self, *kinds: type) -> Callable[[WrapRule], WrapRule]:
-        """Decorator: wrap values whose type is exactly one of `kinds`."""
-        return self.entry(EXACT, *kinds)
+    def wrap(self, *classes: type) -> Callable[[WrapRule], WrapRule]:
+        """Decorator: wrap values whose type is exactly one of `classes`."""
+        return self.entry(EXACT, *classes)
 
     def wrap_when(self, rank: int, test: WrapTest) -> Callable[[WrapRule], WrapRule]:
         """Decorator: wrap values for which `test(registry, value)` is true, if no test of a lower rank is."""
@@ -89,10 +89,10 @@ class Rows:
 
         return register
 
-    def build(self, builder: Builder, *kinds: type) -> None:
+    def build(self, builder: Builder, *classes: type) -> None:
         """Say how new values of exactly these types become trackers."""
-        for kind in kinds:
-            self.add(BUILDERS, kind, builder)
+        for cls in classes:
+            self.add(BUILDERS, cls, builder)
 
     def builtin_type(self, *rows: BuiltinType) -> None:
         """Add builtin types, each with the rows of other tables that its fields say."""
@@ -111,10 +111,10 @@ class Rows:
             if row.build is not None:
                 self.add(BUILDERS, row.kind, row.build)
 
-    def generic_access(self, *kinds: type) -> None:
+    def generic_access(self, *classes: type) -> None:
         """Attributes of instances of these types, written in C, are read and stored as those of `object` are."""
-        for kind in kinds:
-            own = {name: method for name, method in type_dict(kind).items() if name in ACCESS_METHODS}
+        for cls in classes:
+            own = {name: method for name, method in type_dict(cls).items() if name in ACCESS_METHODS}
             for name, method in own.items():
                 self.add(GENERIC_ACCESS, method, GenericAccess(name, method))
 
@@ -123,12 +123,12 @@ class Rows:
         for function in functions:
             self.add(PURE, function, None)
 
-    def pure_types(self, *kinds: type) -> None:
+    def pure_types(self, *classes: type) -> None:
         """Let calls of all C methods of these types with known operands run while tracing."""
-        for kind in kinds:
-            self.add(PURE_TYPES, kind, None)
+        for cls in classes:
+            self.add(PURE_TYPES, cls, None)
 
-    def constant_types(self, *kinds: type) -> None:
+    def constant_types(self, *classes: type) -> None:
         """Treat values of exactly these immutable types as constants."""
-        for kind in kinds:
-            self.add(CONSTANT_TYPES, kind, None)
+        for cls in classes:
+            self.add(CONSTANT_TYPES, cls, None)

@@ -9,19 +9,19 @@ from framesmith.variables.core.base import TraceContext
 _REASON = Reason("an object of the class is used", None)
 
 
-def guard_structure(tx: TraceContext, kind: type) -> None:
+def guard_structure(tx: TraceContext, cls: type) -> None:
     """Guard the bases and special methods of a class, once per trace; an immutable class needs no guard."""
-    if is_immutable(kind) or (not tx.guards.guard_once(kind) and tx.guards.facts is None):
+    if is_immutable(cls) or (not tx.guards.guard_once(cls) and tx.guards.facts is None):
         return
-    source = Pinned(kind, qualified_name(kind))
+    source = Pinned(cls, qualified_name(cls))
     tx.note("has its bases and special methods", source)
-    if Guard(source, ClassStructure(kind)) not in tx.guards:
-        tx.guards.add(Guard(source, ClassStructure.capture(kind), _REASON))
+    if Guard(source, ClassStructure(cls)) not in tx.guards:
+        tx.guards.add(Guard(source, ClassStructure.capture(cls), _REASON))
 
 
-def guard_class_attribute(tx: TraceContext, kind: type, name: str) -> None:
+def guard_class_attribute(tx: TraceContext, cls: type, name: str) -> None:
     """Guard the result of the static look-up of a name on a class, also that there is none."""
-    if not all(is_immutable(cls) for cls in resolution_order(kind)):
+    if not all(is_immutable(base) for base in resolution_order(cls)):
         tx.guard(
-            Pinned(kind, qualified_name(kind)), ClassAttribute.capture(kind, name), "the trace looked it up"
+            Pinned(cls, qualified_name(cls)), ClassAttribute.capture(cls, name), "the trace looked it up"
         )

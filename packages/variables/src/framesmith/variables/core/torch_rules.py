@@ -1,6 +1,6 @@
-"""The user's rules for single callables in `torch._dynamo`: `allow_in_graph`, `nonstrict_trace`, `disallow_in_graph`
-and `forbid_in_graph`.
+"""The user's rules for single callables that `torch._dynamo` keeps.
 
+They are made by `allow_in_graph`, `nonstrict_trace`, `disallow_in_graph` and `forbid_in_graph`.
 Torch keeps sets of their ids in a module that we never import: while it is not loaded, there are no such rules (ADR
 0012).
 """

@@ -91,8 +91,8 @@ def _as_size(value: object) -> torch.Size:
 
 def _must_be_kept(tx: TraceContext, tracker: Tracker) -> None:
     if isinstance(tracker, TupleTracker | ListTracker | DictTracker):
-        kind = tracker.python_type
-        if isinstance(tracker, TupleTracker) and kind is not tuple and not defines(kind, "_make"):
+        cls = tracker.python_type
+        if isinstance(tracker, TupleTracker) and cls is not tuple and not defines(cls, "_make"):
             _refuse(tracker)
         for child in tracker.children():
             _must_be_kept(tx, child.realize())
@@ -104,8 +104,8 @@ def _refuse(tracker: Tracker) -> NoReturn:
     raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node")
 
 
-def _must_be(tracker: Tracker, kind: type) -> None:
-    if tracker.python_type is not kind:
+def _must_be(tracker: Tracker, cls: type) -> None:
+    if tracker.python_type is not cls:
         _refuse(tracker)
 
 

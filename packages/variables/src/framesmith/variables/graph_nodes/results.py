@@ -231,23 +231,23 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
 
     Only tensors need a node; without one, the value comes from a query of sizes or types.
     """
-    kind = type(value)
-    rule = tx.registry[RESULTS].get(torch.Tensor if isinstance(value, torch.Tensor) else kind)
+    cls = type(value)
+    rule = tx.registry[RESULTS].get(torch.Tensor if isinstance(value, torch.Tensor) else cls)
     if rule is not None:
         return rule(tx, node, value)
-    if is_constant_type(tx.registry, kind):
+    if is_constant_type(tx.registry, cls):
         return Constant(value)
     if isinstance(value, tuple):
-        return TupleTracker([_member(tx, node, index, item) for index, item in enumerate(value)], None, kind)
-    if kind is list:
+        return TupleTracker([_member(tx, node, index, item) for index, item in enumerate(value)], None, cls)
+    if cls is list:
         assert isinstance(value, list)
         return ListTracker([_member(tx, node, index, item) for index, item in enumerate(value)])
-    if kind is dict:
+    if cls is dict:
         assert isinstance(value, dict)
         return make_dict_tracker(
             [(Constant(key), _member(tx, node, key, item)) for key, item in value.items()]
         )
-    raise GraphBreak(UNSUPPORTED_VALUE, f"an operation gives {a_type(kind)}")
+    raise GraphBreak(UNSUPPORTED_VALUE, f"an operation gives {a_type(cls)}")
 
 
 def _member(tx: TraceContext, node: fx.Node | None, key: object, value: object) -> Tracker:

@@ -103,54 +103,54 @@ _APPLY: Final = getattr(_STORED, "__func__", _STORED)
 @ROWS.call(_APPLY)
 def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`Function.apply(*args)`: one node, once `_trace_and_discard` has found that the function only computes."""
-    kind = function.as_python_constant()
-    if not isinstance(kind, type) or not issubclass(kind, Function):
+    cls = function.as_python_constant()
+    if not isinstance(cls, type) or not issubclass(cls, Function):
         return function.unsupported("apply()")
-    if kind is BackwardHookFunction and not tx.graph.runs_as_captured:
+    if cls is BackwardHookFunction and not tx.graph.runs_as_captured:
         raise GraphBreak(
             BACKEND_LIMIT, "a backward hook of a module, which looks for its own node in the history"
         )
     if kwargs:
-        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() with keywords")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() with keywords")
     if tx.graph.is_transformed:
-        _refuse_rules(tx, function, kind)
+        _refuse_rules(tx, function, cls)
     operands = [argument.realize() for argument in args]
     for operand in operands:
         if not isinstance(operand, GraphValue) and not operand.is_python_constant():
-            raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.apply() of {operand.describe()}")
+            raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() of {operand.describe()}")
     marker = tx.graph.marker()
     try:
-        _trace_and_discard(tx, function, kind, operands)
+        _trace_and_discard(tx, function, cls, operands)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
-    target = exact_target(tx, make_node_target(kind), operands)
+    target = exact_target(tx, make_node_target(cls), operands)
     return wrap_result(tx, call_node(tx, target, graph_arguments(tx, operands)))
 
 
-def _refuse_rules(tx: TraceContext, function: Tracker, kind: type[Function]) -> None:
+def _refuse_rules(tx: TraceContext, function: Tracker, cls: type[Function]) -> None:
     """Break the graph if `torch.vmap` or `torch.func.jvp` would call a rule of the class: it is not traced, so what it
     reads would have no guard."""
     for name in ("vmap", "jvp", "generate_vmap_rule"):
         function.attribute(tx, name)  # guards that it is the one that is asked for here
     for name in ("vmap", "jvp"):
-        if getattr(kind, name) is not getattr(Function, name):
-            raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)}.{name}() under a transform")
+        if getattr(cls, name) is not getattr(Function, name):
+            raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.{name}() under a transform")
 
 
-def make_node_target(kind: type[Function]) -> Callable[..., object]:
+def make_node_target(cls: type[Function]) -> Callable[..., object]:
     """A function for the node, since fx writes methods of torch's classes with the name of their class in torch."""
 
     def apply_function(*args: object) -> object:
-        result: object = kind.apply(*args)  # type: ignore[no-untyped-call]  # torch's has no types
+        result: object = cls.apply(*args)  # type: ignore[no-untyped-call]  # torch's has no types
         return result
 
-    apply_function.__name__ = f"apply_{class_name(kind)}"
+    apply_function.__name__ = f"apply_{class_name(cls)}"
     return apply_function
 
 
 def _trace_and_discard(
-    tx: TraceContext, function: Tracker, kind: type[Function], operands: Sequence[Tracker]
+    tx: TraceContext, function: Tracker, cls: type[Function], operands: Sequence[Tracker]
 ) -> None:
     """Trace the function and discard the recording. Breaks the graph where it does more than compute."""
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
@@ -159,7 +159,7 @@ def _trace_and_discard(
     counted = [tensor.fake for tensor in tensors if not tensor.fake.is_inference()]
     versions = [fake._version for fake in counted]
     differentiated = torch.is_grad_enabled() and any(needs)
-    setup = kind.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
+    setup = cls.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
     given = (
         function,
         TupleTracker([Constant(need) for need in needs]),
@@ -173,16 +173,16 @@ def _trace_and_discard(
         try:
             run_pending(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:
-            raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} raises an exception") from None
+            raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} raises an exception") from None
     if any(one.source is not None or id(one) in outside for one in noted):
-        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} has side effects")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} has side effects")
     if len(counted) < len(tensors) and recording.may_write():  # those of inference mode have no counter
-        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} may change a tensor of inference mode")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} may change a tensor of inference mode")
     if versions != [fake._version for fake in counted]:
-        raise GraphBreak(FUNCTION_KIND, f"{class_name(kind)} changes a tensor")
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes a tensor")
     nodes = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
     fakes = {id(tensor.fake) for tensor in tensors}
     if any(node not in nodes and id(example(node)) not in fakes for node in recording.lifted):
         raise GraphBreak(
-            FUNCTION_KIND, f"{class_name(kind)} uses a tensor or symbolic number that is no argument"
+            FUNCTION_KIND, f"{class_name(cls)} uses a tensor or symbolic number that is no argument"
         )

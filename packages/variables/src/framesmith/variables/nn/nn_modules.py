@@ -159,23 +159,23 @@ def _reads_plainly(module: InstanceTracker) -> bool:
 
 
 def _registered(tx: TraceContext, module: InstanceTracker, table: str, name: str) -> Tracker | None:
-    """The entry of a table under a name; None when it has none, which is guarded."""
-    entries = table_of(tx, module, table)
-    if entries is None:
+    """The value in a table under a name; None when it has none, which is guarded."""
+    held = table_of(tx, module, table)
+    if held is None:
         return None
     key = Constant(name)
-    if entries.value is not None and not entries.value:
-        entries.size(tx)  # one guard for all names that an empty table does not hold
-        entry = entries.entries.get(key.hash_key(tx))
-        return None if entry is None else entry.value
-    return entries.get_item(tx, key)
+    if held.value is not None and not held.value:
+        held.size(tx)  # one guard for all names that an empty table does not hold
+        item = held.known_items.get(key.hash_key(tx))
+        return None if item is None else item.value
+    return held.get_item(tx, key)
 
 
 def table_of(tx: TraceContext, module: InstanceTracker, table: str) -> DictTracker | None:
     """One of the tables of parameters, buffers and children; None if the module has none."""
-    entries = module.own.load(tx, module, table)
-    entries = None if entries is None else entries.realize()
-    return entries if isinstance(entries, DictTracker) else None
+    held = module.own.load(tx, module, table)
+    held = None if held is None else held.realize()
+    return held if isinstance(held, DictTracker) else None
 
 
 def _is_compiled_in_place(tx: TraceContext, module: InstanceTracker) -> bool:
@@ -255,6 +255,6 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
 
 
 @ROWS.entry(INSTANCE_MAKERS, torch.nn.Module)
-def make_module(tx: TraceContext, kind: type) -> InstanceTracker:
+def make_module(tx: TraceContext, cls: type) -> InstanceTracker:
     """A module created in the trace; its `__init__` is inlined."""
-    return InstanceTracker(kind, shortcuts=SHORTCUTS)
+    return InstanceTracker(cls, shortcuts=SHORTCUTS)

@@ -62,7 +62,7 @@ class ArrayTracker(Tracker):
 
     def __init__(
         self,
-        kind: type,
+        cls: type,
         tensor: TensorTracker | None,
         like: object = None,
         value: object = None,
@@ -71,7 +71,7 @@ class ArrayTracker(Tracker):
         is_over_input: bool = False,
     ) -> None:
         self.is_over_input = is_over_input or value is not None  # its memory is that of an existing array
-        self.kind = kind
+        self.kind = cls
         self.value = value
         self.source = source
         self._tensor = tensor

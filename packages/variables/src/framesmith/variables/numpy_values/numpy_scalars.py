@@ -77,20 +77,20 @@ def _on_arrays(
     return tx.registry.get_single(ARRAY_CALLS)(tx, "function", function.__name__, args, kwargs)
 
 
-def _register_scalar(kind: type) -> None:
+def _register_scalar(cls: type) -> None:
     """Model the values of a scalar type as constants, which become the equal Python number in a graph."""
-    item: Callable[[object], object] = getattr(kind, "item")  # noqa: B009  # unknown to typing
+    item: Callable[[object], object] = getattr(cls, "item")  # noqa: B009  # unknown to typing
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
-    ROWS.constant_types(kind)
+    ROWS.constant_types(cls)
     strict: Warned = (lambda: errors(all="raise"), FloatingPointError)
-    ROWS.add(WARNING_TYPES, kind, strict)
-    ROWS.add(CONVERSIONS, kind, item)
+    ROWS.add(WARNING_TYPES, cls, strict)
+    ROWS.add(CONVERSIONS, cls, item)
 
-    @ROWS.wrap(kind)
+    @ROWS.wrap(cls)
     def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
         """An existing scalar, guarded by type and number."""
-        tx.guard(source, TypeIs(kind))
+        tx.guard(source, TypeIs(cls))
         tx.guard(CallResult(source, item), EqualTo(item(value)))
         return Constant(value, source)
 

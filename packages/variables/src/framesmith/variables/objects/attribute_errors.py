@@ -59,12 +59,12 @@ def missing_attribute(
 
 def missing_slot(tx: TraceContext, receiver: Tracker, name: str) -> NoReturn:
     """Raise the AttributeError of reading an unset slot of `receiver`."""
-    kind = receiver.python_type
-    shown = class_name(kind)
+    cls = receiver.python_type
+    shown = class_name(cls)
     if _SLOTS_NAME_MODULES:
-        module = module_of(kind)
+        module = module_of(cls)
         shown = (
-            qualified_name(kind) if module in ("builtins", "__main__") else f"{module}.{qualified_name(kind)}"
+            qualified_name(cls) if module in ("builtins", "__main__") else f"{module}.{qualified_name(cls)}"
         )
     error = new_exception(tx, AttributeError, _READING.format(kind=shown, name=name))
     set_native_field(error, "name", Constant(name))

@@ -34,27 +34,25 @@ ROWS: Final = Rows()
 _READING: Final = ("__getitem__", "__len__", "__iter__", "__contains__", "keys", "__getattribute__")
 
 
-def builtin_base(registry: Registry, kind: type) -> BuiltinType | None:
+def builtin_base(registry: Registry, cls: type) -> BuiltinType | None:
     """The row of the builtin base whose C data instances of a subclass hold; None for other classes."""
-    base, _ = find_solid_base(kind)
+    base, _ = find_solid_base(cls)
     row = registry[BUILTIN_TYPES].get(base)
-    return row if row is not None and row.part is not None and base is not kind else None
+    return row if row is not None and row.part is not None and base is not cls else None
 
 
 @ROWS.wrap_when(60, lambda registry, value: builtin_base(registry, type(value)) is not None)
 def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing instance of a subclass of a builtin type, guarded by type."""
-    kind = type(value)
-    row = builtin_base(tx.registry, kind)
+    cls = type(value)
+    row = builtin_base(tx.registry, cls)
     assert row is not None and row.part is not None
-    tx.guard(source, TypeIs(kind))
-    return InstanceTracker(
-        kind, value, source, _make_builtin_part(tx, kind, row.kind, row.part, value, source)
-    )
+    tx.guard(source, TypeIs(cls))
+    return InstanceTracker(cls, value, source, _make_builtin_part(tx, cls, row.kind, row.part, value, source))
 
 
 def _make_builtin_part(
-    tx: TraceContext, kind: type, base: type, part: BuiltinPart, value: object, source: Source
+    tx: TraceContext, cls: type, base: type, part: BuiltinPart, value: object, source: Source
 ) -> Tracker:
     """The tracker of the builtin part. If the class overrides reading,
     it reads a plain copy, so that guards run no user code."""
@@ -62,9 +60,9 @@ def _make_builtin_part(
     copy = CallResult(source, part.plain)
     if part.wrap is None:
         return tx.wrap(content, copy)
-    if not any(overrides(kind, base, name) for name in _READING):
-        return part.wrap(tx, value, source, kind)
-    tracker = part.wrap(tx, content, copy, kind)
+    if not any(overrides(cls, base, name) for name in _READING):
+        return part.wrap(tx, value, source, cls)
+    tracker = part.wrap(tx, content, copy, cls)
     if isinstance(tracker, DictTracker | SetTracker):
         tracker.read_all(tx)
     tracker.source = source  # changes are replayed on the instance itself

@@ -141,25 +141,25 @@ class ClassTracker(KnownValue[type]):
         )
 
     def begin_class_get(self, tx: TraceContext, found: Found) -> Tracker | PendingCall:
-        """The value of a class entry read through the class: `entry.__get__(None, cls)`."""
-        kind = found.kind
-        if kind in (FunctionType, BuiltinFunctionType) or static_lookup(kind, "__get__") is static_lookup(
+        """The value of a class item read through the class: `item.__get__(None, cls)`."""
+        cls = found.kind
+        if cls in (FunctionType, BuiltinFunctionType) or static_lookup(cls, "__get__") is static_lookup(
             object, "__get__"
         ):
             return found.tracker(tx)
-        if kind is ClassMethodDescriptorType:
+        if cls is ClassMethodDescriptorType:
             if row_of(tx.registry, found.value) is not None:
                 return BoundMethod(Builtin(found.value), self)
             return Builtin(getattr(self.value, found.name))
-        if issubclass(kind, staticmethod):
+        if issubclass(cls, staticmethod):
             return read_member(tx, found, "__func__")
-        if issubclass(kind, classmethod):
+        if issubclass(cls, classmethod):
             return bind_class_method(tx, found, self)
-        if getter_of(kind) is not None or kind in NATIVE_METHODS:
+        if getter_of(cls) is not None or cls in NATIVE_METHODS:
             return found.tracker(tx)
-        hook = find(tx, kind, "__get__")
+        hook = find(tx, cls, "__get__")
         if hook is None or hook.kind is not FunctionType:
-            return self.unsupported(f"reading attribute {found.name!r}, a {class_name(kind)},")
+            return self.unsupported(f"reading attribute {found.name!r}, a {class_name(cls)},")
         return hook.tracker(tx).begin_call(tx, (found.tracker(tx), Constant(None), self), {})
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
@@ -288,9 +288,9 @@ class ClassTracker(KnownValue[type]):
         return f"class {self.value.__qualname__}"
 
 
-def is_python_class_method(entry: object) -> bool:
-    """Whether a class entry is a class method of a Python function."""
-    return isinstance(entry, classmethod) and isinstance(entry.__func__, FunctionType)
+def is_python_class_method(item: object) -> bool:
+    """Whether a class item is a class method of a Python function."""
+    return isinstance(item, classmethod) and isinstance(item.__func__, FunctionType)
 
 
 def _guard(found: Found) -> Guard:

@@ -42,27 +42,27 @@ _ABSTRACT: Final = 1 << 20  # Py_TPFLAGS_IS_ABSTRACT
 _NOT_INSTANTIATED: Final = 1 << 7  # Py_TPFLAGS_DISALLOW_INSTANTIATION
 
 
-def new_instance(tx: TraceContext, kind: type) -> InstanceTracker:
+def new_instance(tx: TraceContext, cls: type) -> InstanceTracker:
     """A new instance without attributes. Breaks the graph for a
     class with `__del__`, or one that cannot be reconstructed."""
-    _check_not_finalized(tx, kind)
+    _check_not_finalized(tx, cls)
     makers = tx.registry[INSTANCE_MAKERS]
-    for base in resolution_order(kind):
+    for base in resolution_order(cls):
         if base in makers:
-            return makers[base](tx, kind)
-    if not can_build(tx.registry, kind) or not (is_heap_type(kind) or kind is object):
-        tx.wrap(kind, class_source(kind)).unsupported("making an instance")
-    if defines_override(kind):
+            return makers[base](tx, cls)
+    if not can_build(tx.registry, cls) or not (is_heap_type(cls) or cls is object):
+        tx.wrap(cls, class_source(cls)).unsupported("making an instance")
+    if defines_override(cls):
         tx.changes.overrides.is_watched = True
-    base, _ = find_solid_base(kind)
+    base, _ = find_solid_base(cls)
     part = find_builtin_part(tx.registry, base)
-    return InstanceTracker(kind, builtin_part=None if part is None or part.empty is None else part.empty())
+    return InstanceTracker(cls, builtin_part=None if part is None or part.empty is None else part.empty())
 
 
-def _check_not_finalized(tx: TraceContext, kind: type) -> None:
+def _check_not_finalized(tx: TraceContext, cls: type) -> None:
     """Break the graph for a class with `__del__`, which runs where the last reference to the instance goes."""
-    if find(tx, kind, "__del__") is not None:
-        tx.wrap(kind, class_source(kind)).unsupported("making an instance, which has to be finalized")
+    if find(tx, cls, "__del__") is not None:
+        tx.wrap(cls, class_source(cls)).unsupported("making an instance, which has to be finalized")
 
 
 def begin_construct(

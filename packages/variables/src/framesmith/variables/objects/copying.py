@@ -79,18 +79,18 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     return TupleTracker([make, TupleTracker([cls]), _state(tx, self), items, pairs])
 
 
-def _needs_arguments(kind: type) -> bool:
-    return any(static_lookup(kind, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
+def _needs_arguments(cls: type) -> bool:
+    return any(static_lookup(cls, name) is not MISSING for name in ("__getnewargs__", "__getnewargs_ex__"))
 
 
-def _holds_native_data(kind: type) -> bool:
+def _holds_native_data(cls: type) -> bool:
     """Whether instances hold C data besides dictionary and weak references, which `object.__reduce_ex__` refuses or
     does not copy. The content of lists and dicts it gives as items (CPython: `reduce_newobj`, `object_getstate_default`)."""
-    if derives(kind, list) or derives(kind, dict):
+    if derives(cls, list) or derives(cls, dict):
         return False
-    base, _ = find_solid_base(kind)
-    pointers = sum(offset > 0 for offset in (dict_offset(kind), weak_offset(kind)))
-    return base is not object or basic_size(kind) > basic_size(object) + pointers * tuple.__itemsize__
+    base, _ = find_solid_base(cls)
+    pointers = sum(offset > 0 for offset in (dict_offset(cls), weak_offset(cls)))
+    return base is not object or basic_size(cls) > basic_size(object) + pointers * tuple.__itemsize__
 
 
 def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:

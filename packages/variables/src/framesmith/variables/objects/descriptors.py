@@ -1,4 +1,4 @@
-"""How an entry of a class becomes an attribute: functions, properties, class methods, slots, C descriptors.
+"""How an item of a class dictionary becomes an attribute: functions, properties, class methods, slots, C descriptors.
 
 The rule is the "Descriptor guide" of the Python documentation. The look-up is in `lookup`, what an
 instance itself holds in `instances`.
@@ -110,8 +110,8 @@ def bind_class_method(tx: TraceContext, found: Found, cls: Tracker) -> Tracker:
 
 
 def _get_class_method(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
-    kind = receiver.python_type
-    return bind_class_method(tx, found, tx.wrap(kind, class_source(kind)))
+    cls = receiver.python_type
+    return bind_class_method(tx, found, tx.wrap(cls, class_source(cls)))
 
 
 def _get_native(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
@@ -161,16 +161,16 @@ _GETTERS: Final[dict[type, Getter]] = {
 }
 
 
-def getter_of(kind: type) -> Getter | None:
+def getter_of(cls: type) -> Getter | None:
     """The binding rule of a descriptor type: its own, or that of a base whose `__get__` it inherits; else None."""
-    for base in resolution_order(kind):
-        if base in _GETTERS and static_lookup(kind, "__get__") is static_lookup(base, "__get__"):
+    for base in resolution_order(cls):
+        if base in _GETTERS and static_lookup(cls, "__get__") is static_lookup(base, "__get__"):
             return _GETTERS[base]
     return None
 
 
 def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
-    """The attribute of `receiver` that the class entry `found` gives: `entry.__get__(receiver, type(receiver))`."""
+    """The attribute of `receiver` that the class item `found` gives: `item.__get__(receiver, type(receiver))`."""
     getter = getter_of(found.kind)
     if getter is not None:
         return getter(tx, found, receiver)

@@ -35,28 +35,28 @@ def _enumeration(cls: Tracker) -> type[enum.Enum]:
     return kind
 
 
-def _has_plain_lookup(kind: type[enum.Enum]) -> bool:
+def _has_plain_lookup(cls: type[enum.Enum]) -> bool:
     """Whether calling the class runs no user code: `_missing_` and the metaclass are those of the standard library."""
-    missing = getattr(kind._missing_, "__module__", _STANDARD_MODULE)
-    return missing == _STANDARD_MODULE and type(kind).__module__ == _STANDARD_MODULE
+    missing = getattr(cls._missing_, "__module__", _STANDARD_MODULE)
+    return missing == _STANDARD_MODULE and type(cls).__module__ == _STANDARD_MODULE
 
 
 def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
-    """An attribute of an enum member: name and value, else an entry of the class or of the member's own dictionary."""
-    kind = member.python_type
+    """An attribute of an enum member: name and value, else an item of the class or of the member's own dictionary."""
+    cls = member.python_type
     value = member.value
     assert isinstance(value, enum.Enum)
     here = wrap_pinned_member(value)
-    tx.guard(here, TypeIs(kind), "the class of a member decides how attributes are looked up")
+    tx.guard(here, TypeIs(cls), "the class of a member decides how attributes are looked up")
     if name in ("_name_", "_value_") or (
-        name in ("name", "value") and _is_standard(static_lookup(kind, name))
+        name in ("name", "value") and _is_standard(static_lookup(cls, name))
     ):
         stored = name if name.startswith("_") else f"_{name}_"
         if stored in vars(value):
             return tx.wrap(vars(value)[stored], InstanceItem(here, stored)).realize()
         tx.guard(here, HasInstanceAttribute(stored, False))
         return fold(tx, lambda one: getattr(one, name), (member,))
-    found = find(tx, kind, name)
+    found = find(tx, cls, name)
     if found is not None and comes_first(found.kind):
         return run_pending(tx, begin_get(tx, found, member)).realize()
     if name in vars(value):
@@ -65,14 +65,14 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
         if is_native(found):
             return builtin_attribute(tx, member, name)
         return run_pending(tx, begin_get(tx, found, member)).realize()
-    if static_lookup(kind, "__getattr__") is not MISSING:
+    if static_lookup(cls, "__getattr__") is not MISSING:
         return member.unsupported(f"reading attribute {name!r}")
     return missing_attribute(tx, member, name)
 
 
-def _is_standard(entry: object) -> bool:
+def _is_standard(item: object) -> bool:
     """Whether a property is defined in the module `enum`."""
-    getter = getattr(entry, "fget", None)
+    getter = getattr(item, "fget", None)
     return getattr(getter, "__module__", None) == _STANDARD_MODULE
 
 

@@ -51,9 +51,7 @@ def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: 
     """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
     if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
         return self.unsupported("its __init__")
-    allowed = {
-        name for kind, names in _KEYWORD_FIELDS.items() if issubclass(self.kind, kind) for name in names
-    }
+    allowed = {name for cls, names in _KEYWORD_FIELDS.items() if issubclass(self.kind, cls) for name in names}
     if not set(kwargs) <= allowed & {"name", "obj", "path"}:
         return self.unsupported("an __init__ with these keywords")
     tx.changes.note(self)
@@ -138,10 +136,10 @@ def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
 
 def _register_builtin_classes() -> None:
     news, inits = dict[object, None](), dict[object, None]()
-    for kind in vars(builtins).values():
-        if isinstance(kind, type) and issubclass(kind, BaseException):
-            news.setdefault(kind.__new__)
-            inits.setdefault(static_lookup(kind, "__init__"))
+    for cls in vars(builtins).values():
+        if isinstance(cls, type) and issubclass(cls, BaseException):
+            news.setdefault(cls.__new__)
+            inits.setdefault(static_lookup(cls, "__init__"))
     ROWS.call(*news)(_builtin_new)
     ROWS.call(*inits)(_builtin_init)
 

@@ -57,12 +57,12 @@ class ExceptionTracker(InstanceTracker):
 
     def __init__(
         self,
-        kind: type[BaseException],
+        cls: type[BaseException],
         args: Sequence[Tracker] = (),
         value: BaseException | None = None,
         source: Source | None = None,
     ) -> None:
-        super().__init__(kind, value, source)
+        super().__init__(cls, value, source)
         self.fields: dict[str, Tracker] = {}
         self.changed: dict[str, None] = {}
         self.passed: list[Place] = []
@@ -263,15 +263,15 @@ class TracebackTracker(Tracker):
 
 
 @ROWS.entry(EXCEPTION_MAKER, None)
-def make_exception(kind: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
+def make_exception(cls: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
     """The tracker of `kind(*args)` for an exception class."""
-    return ExceptionTracker(kind, args)
+    return ExceptionTracker(cls, args)
 
 
 @ROWS.entry(INSTANCE_MAKERS, BaseException)
-def _new_exception(tx: TraceContext, kind: type) -> InstanceTracker:
-    assert issubclass(kind, BaseException)
-    return ExceptionTracker(kind)
+def _new_exception(tx: TraceContext, cls: type) -> InstanceTracker:
+    assert issubclass(cls, BaseException)
+    return ExceptionTracker(cls)
 
 
 @ROWS.wrap_when(80, lambda _, value: issubclass(type(value), BaseException))
@@ -290,12 +290,14 @@ def make_raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
     or an instance of the class; TypeError for anything else."""
     value = value.realize()
     if issubclass(value.python_type, type):
-        kind = value.as_python_constant()
-        if isinstance(kind, type) and issubclass(kind, BaseException):
+        cls = value.as_python_constant()
+        if isinstance(cls, type) and issubclass(cls, BaseException):
             value = value.call(tx, (), {}).realize()
             if not isinstance(value, ExceptionTracker):
                 name = class_name(value.python_type)
-                message = f"calling {kind!r} should have returned an instance of BaseException, not <class '{name}'>"
+                message = (
+                    f"calling {cls!r} should have returned an instance of BaseException, not <class '{name}'>"
+                )
                 raise_observed(tx, TypeError, message)
     if isinstance(value, ExceptionTracker):
         return value
@@ -344,19 +346,19 @@ def stop_value(tx: TraceContext, exception: Tracker) -> Tracker:
 
 def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -> bool:
     """`except expected`: by real inheritance; `__subclasscheck__` is not called (`PyErr_GivenExceptionMatches`)."""
-    return any(derives(exception.python_type, kind) for kind in _expected_classes(tx, expected.realize()))
+    return any(derives(exception.python_type, cls) for cls in _expected_classes(tx, expected.realize()))
 
 
 def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:
     options = unpack(tx, expected) if issubclass(expected.python_type, tuple) else [expected]
     classes: list[type] = []
     for option in options:
-        kind = option.as_python_constant() if issubclass(option.python_type, type) else None
-        if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        cls = option.as_python_constant() if issubclass(option.python_type, type) else None
+        if not isinstance(cls, type) or not issubclass(cls, BaseException):
             raise_observed(
                 tx, TypeError, "catching classes that do not inherit from BaseException is not allowed"
             )
-        classes.append(kind)
+        classes.append(cls)
     return classes
 
 

@@ -1,5 +1,4 @@
-"""The code that an entry runs after the graph for instances:
-it builds new ones and replays changes without user code.
+"""The code that an entry runs after the graph for instances: it builds new ones and replays changes without user code.
 
 The tracker is in `objects.instances`.
 """
@@ -25,12 +24,12 @@ from framesmith.variables.core.registry import Registry
 from framesmith.variables.objects.own_attributes import OwnAttributes
 
 
-def find_solid_base(kind: type) -> tuple[type, Callable[..., object]]:
+def find_solid_base(cls: type) -> tuple[type, Callable[..., object]]:
     """The builtin base that lays out instances of the class (what CPython calls its solid base), and its `__new__`."""
-    for base in resolution_order(kind):
+    for base in resolution_order(cls):
         if not is_heap_type(base) or isinstance(type_dict(base).get("__new__"), BuiltinFunctionType):
             return base, base.__new__
-    raise AssertionError(f"{kind} has no builtin base")
+    raise AssertionError(f"{cls} has no builtin base")
 
 
 _WITHOUT_PART: Final = (object, SimpleNamespace)
@@ -43,9 +42,9 @@ def find_builtin_part(registry: Registry, base: type) -> BuiltinPart | None:
     return None if row is None else row.part
 
 
-def can_build(registry: Registry, kind: type) -> bool:
+def can_build(registry: Registry, cls: type) -> bool:
     """Whether an instance of the class can be created without user code."""
-    base, _ = find_solid_base(kind)
+    base, _ = find_solid_base(cls)
     return base in _WITHOUT_PART or find_builtin_part(registry, base) is not None
 
 
@@ -112,13 +111,13 @@ def write_attributes(own: OwnAttributes, place: str, writer: Writer) -> None:
             writer.statement(f"{store()}({place}, {name!r}, {expression})")
 
 
-def _is_shadowed(kind: type, name: str) -> bool:
+def _is_shadowed(cls: type, name: str) -> bool:
     """Whether `object.__setattr__` would call a descriptor of the class instead of storing into the instance."""
-    entry = static_lookup(kind, name)
-    return entry is not MISSING and is_data_descriptor(type(entry))
+    item = static_lookup(cls, name)
+    return item is not MISSING and is_data_descriptor(type(item))
 
 
-def _dictionary(kind: type, place: str, writer: Writer) -> str:
-    descriptor = static_lookup(kind, "__dict__")
+def _dictionary(cls: type, place: str, writer: Writer) -> str:
+    descriptor = static_lookup(cls, "__dict__")
     assert isinstance(descriptor, GetSetDescriptorType)
     return f"{writer.constant(descriptor.__get__, 'instance_dict')}({place})"

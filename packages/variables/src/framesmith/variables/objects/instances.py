@@ -94,20 +94,20 @@ class InstanceTracker(Tracker):
 
     def __init__(
         self,
-        kind: type,
+        cls: type,
         value: object | None = None,
         source: Source | None = None,
         builtin_part: Tracker | None = None,
         shortcuts: Shortcuts | None = None,
     ) -> None:
-        self.kind = kind
+        self.kind = cls
         self.value = value
         self.source = source
         self.builtin_part = builtin_part
         self.shortcuts = shortcuts
         if isinstance(builtin_part, DictTracker):
             builtin_part.owner = self
-        self.own = OwnAttributes(kind, value, source, shortcuts is None or shortcuts.guards_dict)
+        self.own = OwnAttributes(cls, value, source, shortcuts is None or shortcuts.guards_dict)
 
     @property
     def python_type(self) -> type:
@@ -308,11 +308,11 @@ class InstanceTracker(Tracker):
 @ROWS.wrap_when(90, lambda _, value: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""
-    kind = type(value)
-    tx.guard(source, TypeIs(kind))
-    if defines_override(kind):
+    cls = type(value)
+    tx.guard(source, TypeIs(cls))
+    if defines_override(cls):
         tx.changes.overrides.is_watched = True
-    return InstanceTracker(kind, value, source)
+    return InstanceTracker(cls, value, source)
 
 
 @ROWS.entry(REMAINS, InstanceTracker)

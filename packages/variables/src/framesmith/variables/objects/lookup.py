@@ -1,6 +1,6 @@
 """Static look-up of a name on a class, along the resolution order, guarded. No user code runs.
 
-Every look-up sees what the trace itself stored on classes. How an entry is bound to an instance is in `descriptors`.
+Every look-up sees what the trace itself stored on classes. How an item is bound to an instance is in `descriptors`.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from framesmith.variables.core.structure import guard_structure
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry of a class dictionary. Invariant: `stored` is set exactly when the trace stored the entry.
+    """An item of a class dictionary. Invariant: `stored` is set exactly when the trace stored the item.
 
     `order` are the classes that were searched, of which `owner` is one.
     """
@@ -39,50 +39,50 @@ class Found:
 
     @property
     def kind(self) -> type:
-        """The type of the entry."""
+        """The type of the item's value."""
         return type(self.value) if self.stored is None else self.stored.python_type
 
     @property
     def source(self) -> Source:
-        """The source of the entry: the class dictionary and the name."""
+        """The source of the item: the class dictionary and the name."""
         return ClassDictItem(class_source(self.owner), self.name)
 
     def guard_kind(self, tx: TraceContext) -> None:
-        """For a plain entry that the instance's own attribute hides: guard that it is no descriptor."""
+        """For a plain item that the instance's own attribute hides: guard that it is no descriptor."""
         if self.stored is None and not is_descriptor(self.kind) and not is_immutable(self.owner):
             tx.guard(self.source, TypeIs(self.kind))
 
     def tracker(self, tx: TraceContext) -> Tracker:
-        """The tracker of the entry itself, not bound."""
+        """The tracker of its value, not bound."""
         return tx.wrap(self.value, self.source) if self.stored is None else self.stored.realize()
 
 
-def class_source(kind: type) -> Source:
+def class_source(cls: type) -> Source:
     """The source of a class: a constant of the entry."""
-    return Pinned(kind, qualified_name(kind))
+    return Pinned(cls, qualified_name(cls))
 
 
-def find(tx: TraceContext, kind: type, name: str, after: type | None = None) -> Found | None:
-    """Look `name` up along the resolution order of `kind` (after the class
+def find(tx: TraceContext, cls: type, name: str, after: type | None = None) -> Found | None:
+    """Look `name` up along the resolution order of `cls` (after the class
     `after`, as `super` does); None if no class has it. Guards the result."""
     if after is not None or tx.changes.classes or tx.guards.facts is not None:
-        return _find(tx, kind, name, after)
+        return _find(tx, cls, name, after)
     # guards are never taken back, so what a first look-up found and guarded is true for the rest of the trace
-    known = tx.lookups.get((id(kind), name))
+    known = tx.lookups.get((id(cls), name))
     if known is None:
-        known = tx.lookups[id(kind), name] = (kind, _find(tx, kind, name, None))
+        known = tx.lookups[id(cls), name] = (cls, _find(tx, cls, name, None))
     found = known[1]
     assert found is None or isinstance(found, Found)
     return found
 
 
-def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found | None:
-    order: tuple[type, ...] = resolution_order(kind)
+def _find(tx: TraceContext, cls: type, name: str, after: type | None) -> Found | None:
+    order: tuple[type, ...] = resolution_order(cls)
     if after is not None:
         order = order[order.index(after) + 1 :]
     changed = tx.changes.classes
     if tx.guards.facts is not None and not changed:
-        _note_lookup(tx, kind, order, name)
+        _note_lookup(tx, cls, order, name)
     for index, owner in enumerate(order):
         holder = changed.get(owner)
         if holder is not None and name in holder.changes:
@@ -90,7 +90,7 @@ def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found 
             if stored is None:
                 continue
             # what the trace stored needs no guard; that the classes before it lack the name does
-            _guard_absent(tx, (cls for cls in order[:index] if cls not in changed), name)
+            _guard_absent(tx, (one for one in order[:index] if one not in changed), name)
             return Found(owner, name, MISSING, stored)
         attributes = type_dict(owner)
         if name in attributes:
@@ -104,14 +104,14 @@ def _find(tx: TraceContext, kind: type, name: str, after: type | None) -> Found 
     return None
 
 
-def _note_lookup(tx: TraceContext, kind: type, order: tuple[type, ...], name: str) -> None:
-    owner = next((cls for cls in order if name in type_dict(cls)), None)
+def _note_lookup(tx: TraceContext, cls: type, order: tuple[type, ...], name: str) -> None:
+    owner = next((one for one in order if name in type_dict(one)), None)
     visited = order if owner is None else order[: order.index(owner) + 1]
-    tx.note("class attribute", class_source(kind), (visited, owner, name))
+    tx.note("class attribute", class_source(cls), (visited, owner, name))
 
 
 def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, whole: bool) -> None:
-    """Guard that the look-up finds this entry. For a plain value only that,
+    """Guard that the look-up finds this item. For a plain value only that,
     and that it is no descriptor: its value is guarded where it is read."""
     if not is_descriptor(found.kind):
         _guard_absent(tx, visited[:-1], found.name)

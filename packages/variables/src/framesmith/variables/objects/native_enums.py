@@ -22,10 +22,7 @@ def is_native_enum(kind: object) -> bool:
 
 
 ENUMS: Final = frozenset(
-    kind
-    for module in (torch._C, torch.nn.attention)
-    for kind in vars(module).values()
-    if is_native_enum(kind)
+    cls for module in (torch._C, torch.nn.attention) for cls in vars(module).values() if is_native_enum(cls)
 )
 for _kind in ENUMS:
     ROWS.constant_types(_kind)

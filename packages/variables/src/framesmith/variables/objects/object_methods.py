@@ -62,16 +62,16 @@ def generic_access(access: GenericAccess) -> Rows:
 @ROWS.call(object.__init__)
 def object_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`object.__init__(self)`, with CPython's check of surplus arguments (`object_init`)."""
-    kind = self.python_type
+    cls = self.python_type
     if args or kwargs:
-        if static_lookup(kind, "__init__") is not object.__init__:
+        if static_lookup(cls, "__init__") is not object.__init__:
             message = "object.__init__() takes exactly one argument (the instance to initialize)"
             raise_observed(tx, TypeError, message)
-        if static_lookup(kind, "__new__") is object.__new__:
+        if static_lookup(cls, "__new__") is object.__new__:
             raise_observed(
                 tx,
                 TypeError,
-                f"{class_name(kind)}.__init__() takes exactly one argument (the instance to initialize)",
+                f"{class_name(cls)}.__init__() takes exactly one argument (the instance to initialize)",
             )
     return NONE
 

@@ -57,7 +57,7 @@ def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Trac
     """`__add__` and the like; None (NotImplemented) when the class has none."""
     found = find_special_method(tx, self, f"__{BINARY_METHODS[symbol]}__")
     if found is None:
-        if self.builtin_part is not None and symbol == "+":  # a sequence slot has no entry to look up
+        if self.builtin_part is not None and symbol == "+":  # a sequence slot has no class item to look up
             return _native_binary(tx, symbol, self.builtin_part, other.builtin_part_or_self(tx))
         return None
     if is_native(found):

@@ -24,9 +24,9 @@ from framesmith.variables.core.wrap_rules import wrap_found
 from framesmith.variables.objects.attribute_errors import missing_attribute
 
 
-def has_dict(kind: type) -> bool:
+def has_dict(cls: type) -> bool:
     """Whether instances have a `__dict__`."""
-    return dict_offset(kind) != 0
+    return dict_offset(cls) != 0
 
 
 @final
@@ -39,9 +39,9 @@ class OwnAttributes:
     """
 
     def __init__(
-        self, kind: type, value: object | None, source: Source | None, guards_dict: bool = True
+        self, cls: type, value: object | None, source: Source | None, guards_dict: bool = True
     ) -> None:
-        self.kind = kind
+        self.kind = cls
         self.value = value
         self.source = source
         self.guards_dict = guards_dict

@@ -23,8 +23,8 @@ _ACCESSORS: Final = ("fget", "fset", "fdel")
 class PropertyTracker(InstanceTracker):
     """A property that the trace makes. `accessors`: the functions for reading, storing and deleting that were given."""
 
-    def __init__(self, kind: type) -> None:
-        super().__init__(kind)
+    def __init__(self, cls: type) -> None:
+        super().__init__(cls)
         self.accessors: dict[str, Tracker] = {}
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
@@ -53,9 +53,9 @@ class PropertyTracker(InstanceTracker):
 
 
 @ROWS.entry(INSTANCE_MAKERS, property)
-def make_property(tx: TraceContext, kind: type) -> InstanceTracker:
+def make_property(tx: TraceContext, cls: type) -> InstanceTracker:
     """A new property without accessors."""
-    return PropertyTracker(kind)
+    return PropertyTracker(cls)
 
 
 @ROWS.call(property.__new__)

@@ -53,30 +53,30 @@ class ModuleTracker(KnownValue[ModuleType]):
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """A data descriptor of a subclass, a global of the module, what else the subclass has, what its `__getattr__` gives;
         AttributeError, or a graph break for a module with `__getattr__`."""
-        kind = self._guarded_class(tx)
+        cls = self._guarded_class(tx)
         if name == "__class__":
-            return tx.wrap(kind, Pinned(kind, qualified_name(kind)))
+            return tx.wrap(cls, Pinned(cls, qualified_name(cls)))
         if name == "__dict__":
             return self.unsupported("reading its __dict__")
-        if static_lookup(kind, "__getattribute__") is not ModuleType.__getattribute__:
+        if static_lookup(cls, "__getattribute__") is not ModuleType.__getattribute__:
             return self.unsupported(f"reading attribute {name!r}")
         if name == "__getattribute__":
             assert isinstance(_GET, WrapperDescriptorType)
             return BoundBuiltin(self, _GET)
-        computed = _find_computed(tx, kind, name)
+        computed = _find_computed(tx, cls, name)
         if computed is not None:
             return begin_get(tx, computed, self)
         namespace = self.namespace(tx)
         found = namespace.find(tx, name)
         if found is not None:
             return found.realize()
-        of_class = find(tx, kind, name) if static_lookup(kind, name) is not MISSING else None
+        of_class = find(tx, cls, name) if static_lookup(cls, name) is not MISSING else None
         if of_class is not None and is_heap_type(of_class.owner):
             return begin_get(tx, of_class, self)
         if namespace.find(tx, "__getattr__") is not None or of_class is not None:
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
-        if static_lookup(kind, "__getattr__") is not MISSING:
-            fallback = find(tx, kind, "__getattr__")
+        if static_lookup(cls, "__getattr__") is not MISSING:
+            fallback = find(tx, cls, "__getattr__")
             assert fallback is not None
             return begin_method_call(tx, self, fallback, (Constant(name),), {})
         return raise_observed(tx, AttributeError, f"module '{name_of(self.value)}' has no attribute '{name}'")
@@ -94,12 +94,12 @@ class ModuleTracker(KnownValue[ModuleType]):
         self._change(tx, name, None)
 
     def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
-        kind = self._guarded_class(tx)
+        cls = self._guarded_class(tx)
         hook = "__setattr__" if value is not None else "__delattr__"
         special = name.startswith("__") and name.endswith("__")
-        if special or static_lookup(kind, hook) is not static_lookup(ModuleType, hook):
+        if special or static_lookup(cls, hook) is not static_lookup(ModuleType, hook):
             self.unsupported(f"storing attribute {name!r}")
-        computed = _find_computed(tx, kind, name)
+        computed = _find_computed(tx, cls, name)
         if computed is not None:
             set_through(tx, computed, self, value)
             return
@@ -108,9 +108,9 @@ class ModuleTracker(KnownValue[ModuleType]):
     def _guarded_class(self, tx: TraceContext) -> type:
         """The class of the module, guarded: it decides how attributes
         are looked up, and a program may set it (data model, 3.3.2.1)."""
-        kind = type(self.value)
-        tx.guard(self, TypeIs(kind), "an attribute of a module is looked up")
-        return kind
+        cls = type(self.value)
+        tx.guard(self, TypeIs(cls), "an attribute of a module is looked up")
+        return cls
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Modules hash by identity."""
@@ -126,11 +126,11 @@ def name_of(module: ModuleType) -> str:
     return str(module_dict(module).get("__name__"))
 
 
-def _find_computed(tx: TraceContext, kind: type, name: str) -> Found | None:
+def _find_computed(tx: TraceContext, cls: type, name: str) -> Found | None:
     """The data descriptor of this name in a subclass of the module type, if there is one; guarded."""
-    if not any(is_heap_type(base) for base in resolution_order(kind)):
+    if not any(is_heap_type(base) for base in resolution_order(cls)):
         return None
-    found = find(tx, kind, name)
+    found = find(tx, cls, name)
     is_computed = found is not None and is_heap_type(found.owner) and is_data_descriptor(found.kind)
     return found if is_computed else None
 

@@ -34,8 +34,8 @@ def is_native(found: Found) -> bool:
     if not is_heap_type(found.owner) or getattr(found.value, "__objclass__", None) is found.owner:
         return True
     bases = found.order[found.order.index(found.owner) + 1 :]
-    entries = (type_dict(base)[found.name] for base in bases if found.name in type_dict(base))
-    return next(entries, None) is found.value
+    items = (type_dict(base)[found.name] for base in bases if found.name in type_dict(base))
+    return next(items, None) is found.value
 
 
 def is_of_object(found: Found) -> bool:
@@ -45,12 +45,12 @@ def is_of_object(found: Found) -> bool:
 
 def overrides_iteration(instance: Tracker) -> bool:
     """Whether a dict subclass has its own `__iter__`: C code then copies it through its methods (`dict_merge`)."""
-    kind = instance.python_type
-    return issubclass(kind, dict) and type(static_lookup(kind, "__iter__")) is FunctionType
+    cls = instance.python_type
+    return issubclass(cls, dict) and type(static_lookup(cls, "__iter__")) is FunctionType
 
 
 def find_special_method(tx: TraceContext, receiver: Tracker, name: str) -> Found | None:
-    """The class entry of a special method; None when the class has none.
+    """The class item of a special method; None when the class has none.
 
     Breaks the graph for one that is set to None, which CPython calls, and for a few is the same as none.
     """
@@ -67,7 +67,7 @@ def is_disabled(tx: TraceContext, receiver: Tracker, name: str) -> bool:
 
 
 def python_method(tx: TraceContext, receiver: Tracker, name: str) -> Found | None:
-    """The class entry of a special method that is a Python function, else None."""
+    """The class item of a special method that is a Python function, else None."""
     found = find_special_method(tx, receiver, name)
     plain = found is not None and found.stored is None and isinstance(found.value, FunctionType)
     return found if plain else None

@@ -28,10 +28,10 @@ class SuperTracker(Tracker):
     """A super object. Invariant: `start` is in the resolution order
     of `kind`; `receiver` is the object, or the class itself."""
 
-    def __init__(self, start: type, receiver: Tracker, kind: type) -> None:
+    def __init__(self, start: type, receiver: Tracker, cls: type) -> None:
         self.start = start
         self.receiver = receiver
-        self.kind = kind
+        self.kind = cls
 
     @property
     def python_type(self) -> type:

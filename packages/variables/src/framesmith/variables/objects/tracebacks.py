@@ -1,7 +1,7 @@
-"""Traceback entries for frames that were traced, and so never ran: an exception that left such a frame gets its entry.
+"""Traceback lines for frames that were traced, and so never ran: an exception that left such a frame gets its line.
 
-An entry names the user's function, line and columns. Its frame is that of an unstarted generator with the user's names:
-such a frame has no caller, so the traceback keeps no frame of the entry alive.
+It names the user's function, line and columns. Its frame is that of an unstarted generator with the user's names:
+such a frame has no caller, so the traceback keeps no frame of the compiled entry alive.
 """
 
 import dis

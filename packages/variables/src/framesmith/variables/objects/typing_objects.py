@@ -90,7 +90,7 @@ class TypingTracker(KnownValue[object]):
         return repr(self.value)
 
 
-@ROWS.wrap(*(kind for kind in _KINDS if kind is not type))
+@ROWS.wrap(*(cls for cls in _KINDS if cls is not type))
 def wrap_typing(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing typing object, guarded by identity."""
     if not isinstance(source, Pinned):
@@ -103,6 +103,6 @@ def new_typing(tx: TraceContext, value: object) -> TypingTracker:
     return TypingTracker(value)
 
 
-ROWS.build(new_typing, *(kind for kind in _KINDS if kind is not type))
+ROWS.build(new_typing, *(cls for cls in _KINDS if cls is not type))
 
 assert types.GenericAlias in _KINDS

@@ -65,13 +65,13 @@ METHODS: Final[dict[str, str]] = {
 UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 
-def sequence_base(kind: type) -> type | None:
+def sequence_base(cls: type) -> type | None:
     """The builtin base of a class whose `+` and `*` are slots of a sequence; None where they are those of a number.
 
     CPython makes `__add__` of `sq_concat`, `__add__` and `__radd__` of `nb_add`. Such slots raise TypeError, with a message of
     their own, where slots of a number return NotImplemented.
     """
-    bases = [base for base in resolution_order(kind) if _concatenates(type_dict(base))]
+    bases = [base for base in resolution_order(cls) if _concatenates(type_dict(base))]
     return bases[-1] if bases else None
 
 

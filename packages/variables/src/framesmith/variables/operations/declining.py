@@ -34,9 +34,9 @@ _MODELLED: Final[frozenset[type]] = frozenset(
 """The types whose trackers model all operators and comparisons, besides those with a row as a `BuiltinType`."""
 
 
-def is_modelled(tx: TraceContext, kind: type) -> bool:
+def is_modelled(tx: TraceContext, cls: type) -> bool:
     """Whether the trackers of exactly this type model all operators and comparisons."""
-    return kind in _MODELLED or kind in tx.registry[BUILTIN_TYPES]
+    return cls in _MODELLED or cls in tx.registry[BUILTIN_TYPES]
 
 
 def check_declined(tx: TraceContext, tracker: Tracker, method: str, other: Tracker) -> None:

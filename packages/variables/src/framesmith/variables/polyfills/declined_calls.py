@@ -28,30 +28,30 @@ _dtype: Final[Callable[..., torch.dtype]] = vars(torch._C.TensorBase)["dtype"]._
 _UNASKED: Final = (MISSING, torch._C._disabled_torch_function_impl)
 
 
-def probe_class(kind: type, known: dict[type, type], answer: Answer) -> type:
+def probe_class(cls: type, known: dict[type, type], answer: Answer) -> type:
     """A class for probes of instances of a class: torch asks `answer`. It derives from the probe classes of its bases
     that are among the operands too, and has its name. No metaclass of the user is asked."""
-    if kind not in known:
+    if cls not in known:
         bases = tuple(
             probe_class(base, known, answer)
             for base in list(known)
-            if base is not kind and _is_subclass(kind, base)
+            if base is not cls and _is_subclass(cls, base)
         )
-        root: type = torch.Tensor if derives(kind, torch.Tensor) else object
-        named = {"__module__": module_of(kind), "__qualname__": qualified_name(kind)}
-        members = {**named, "__torch_function__": classmethod(answer), "of": kind}
-        known[kind] = type(class_name(kind), bases or (root,), members)
-    return known[kind]
+        root: type = torch.Tensor if derives(cls, torch.Tensor) else object
+        named = {"__module__": module_of(cls), "__qualname__": qualified_name(cls)}
+        members = {**named, "__torch_function__": classmethod(answer), "of": cls}
+        known[cls] = type(class_name(cls), bases or (root,), members)
+    return known[cls]
 
 
-def has_own_check(kind: type) -> bool:
+def has_own_check(cls: type) -> bool:
     """Whether the metaclass of the user decides which classes derive from this one."""
-    check = static_lookup(type(kind), "__subclasscheck__")
+    check = static_lookup(type(cls), "__subclasscheck__")
     return check is not type.__subclasscheck__ and check is not ABCMeta.__subclasscheck__
 
 
-def _is_subclass(kind: type, base: type) -> bool:
-    return derives(kind, base) if has_own_check(base) else issubclass(kind, base)
+def _is_subclass(cls: type, base: type) -> bool:
+    return derives(cls, base) if has_own_check(base) else issubclass(cls, base)
 
 
 @functools.lru_cache(maxsize=256)
@@ -93,15 +93,15 @@ def decline(call: Callable[..., object], given: tuple[object, ...], names: tuple
 
 def _probe(value: object, known: dict[type, type]) -> object:
     """The probe of an operand, without a look-up that code of the user could answer."""
-    kind = type(value)
-    if derives(kind, list):
+    cls = type(value)
+    if derives(cls, list):
         return [_probe(item, known) for item in _items_of_list(value)]
-    if derives(kind, tuple):
+    if derives(cls, tuple):
         return tuple(_probe(item, known) for item in _items_of_tuple(value))
-    override = static_lookup(kind, "__torch_function__")
-    asked = kind is not torch.Tensor and not any(override is one for one in _UNASKED)
-    if not derives(kind, torch.Tensor):
-        return probe_class(kind, known, refuse)() if asked else value
+    override = static_lookup(cls, "__torch_function__")
+    asked = cls is not torch.Tensor and not any(override is one for one in _UNASKED)
+    if not derives(cls, torch.Tensor):
+        return probe_class(cls, known, refuse)() if asked else value
     with torch._C.DisableTorchFunction():
         plain = plain_probe(_dim(value), _dtype(value))
-        return plain.as_subclass(probe_class(kind, known, refuse)) if asked else plain
+        return plain.as_subclass(probe_class(cls, known, refuse)) if asked else plain

@@ -77,17 +77,17 @@ def _keeps_plain(func: Tracker) -> bool:
     return isinstance(value, MethodWrapperType) and value in get_default_nowrap_functions()
 
 
-def _convert(tx: TraceContext, result: Tracker, kind: type) -> Tracker:
+def _convert(tx: TraceContext, result: Tracker, cls: type) -> Tracker:
     """As `torch._tensor._convert`."""
-    if kind is torch.Tensor:
+    if cls is torch.Tensor:
         return result
-    if isinstance(result, TensorTracker | SubclassTensor) and not issubclass(result.python_type, kind):
-        if not is_convertible(kind):
-            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"a result of the class {kind.__name__}")
+    if isinstance(result, TensorTracker | SubclassTensor) and not issubclass(result.python_type, cls):
+        if not is_convertible(cls):
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"a result of the class {cls.__name__}")
         inner = result.inner if isinstance(result, SubclassTensor) else result
-        return convert_tensor(tx, inner, kind)
+        return convert_tensor(tx, inner, cls)
     if isinstance(result, TupleTracker):
-        return TupleTracker([_convert(tx, item.realize(), kind) for item in result.items], None, result.kind)
+        return TupleTracker([_convert(tx, item.realize(), cls) for item in result.items], None, result.kind)
     if isinstance(result, ListTracker):
-        return ListTracker([_convert(tx, item.realize(), kind) for item in result.items])
+        return ListTracker([_convert(tx, item.realize(), cls) for item in result.items])
     return result

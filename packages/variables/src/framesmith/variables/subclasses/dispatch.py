@@ -158,8 +158,8 @@ def begin_override(
 ) -> Tracker | PendingCall:
     """Call `__torch_function__` of the operands as C code of torch does, in a frame of its own."""
     question = ask_torch(tx, function, args, kwargs)
-    methods = [_method_of(tx, kind, args, kwargs) for kind in question.types if kind is not Tensor]
-    types = TupleTracker([tx.wrap(kind, class_source(kind)) for kind in question.types])
+    methods = [_method_of(tx, cls, args, kwargs) for cls in question.types if cls is not Tensor]
+    types = TupleTracker([tx.wrap(cls, class_source(cls)) for cls in question.types])
     keywords = [make_dict_tracker([(Constant(name), value) for name, value in kwargs.items()])]
     is_undecided = _is_undecided(tx, function)
     asked = (
@@ -185,10 +185,10 @@ def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:
 
 
 def _method_of(
-    tx: TraceContext, kind: type, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+    tx: TraceContext, cls: type, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker:
     """The bound method of the first operand of this class."""
-    operand = next(one for one in overriding_operands(args, kwargs) if one.python_type is kind)
+    operand = next(one for one in overriding_operands(args, kwargs) if one.python_type is cls)
     return operand.attribute(tx, NAME)
 
 

@@ -32,10 +32,10 @@ ROWS: Final = Rows()
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing tensor of a subclass: an input of the graph, and an instance of its class. Its sizes are plain numbers: guards
     on symbolic ones would ask it for them, which its class sees."""
-    kind = type(value)
-    if issubclass(kind, UninitializedParameter | UninitializedBuffer):
+    cls = type(value)
+    if issubclass(cls, UninitializedParameter | UninitializedBuffer):
         raise GraphBreak(UNINITIALIZED, source.text())
-    reason = refuses(kind)
+    reason = refuses(cls)
     if reason is not None:
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} is {reason}")
     assert isinstance(value, torch.Tensor)
@@ -43,13 +43,13 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
         return wrap_wrapper(tx, value, source)
     with torch._C.DisableTorchFunctionSubclass():
         inner = wrap_with_sizes(tx, value, source, DynamicDims.none())
-    return make_subclass_tensor(tx, kind, inner, value, source)
+    return make_subclass_tensor(tx, cls, inner, value, source)
 
 
 def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Tracker:
     """An existing tensor that wraps others (it has `__tensor_flatten__`): its `__torch_dispatch__` runs on fakes while tracing,
     and reads all that it holds, so all of it is guarded. Its sizes are plain numbers."""
-    kind = type(value)
+    cls = type(value)
     check_modes()
     tx.graph.asks_no_subclass = True
     with torch._C.DisableTorchFunctionSubclass():
@@ -57,7 +57,7 @@ def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Track
         node = tx.graph.tensor_input(source, value, DynamicDims.none())
     fake = example(node)
     assert isinstance(fake, torch.Tensor)
-    tracker = make_subclass_tensor(tx, kind, TensorTracker(node, fake, kind, source, value), value, source)
+    tracker = make_subclass_tensor(tx, cls, TensorTracker(node, fake, cls, source, value), value, source)
     tx.changes.results[id(fake)] = tracker
     return tracker
 

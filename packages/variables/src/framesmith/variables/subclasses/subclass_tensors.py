@@ -37,25 +37,25 @@ _UNARY: Final[dict[str, Callable[..., object]]] = {"-": operator.neg, "+": opera
 _CLASSES: Final = (torch._C.TensorBase, torch.Tensor)
 
 
-def refuses(kind: type) -> str | None:
+def refuses(cls: type) -> str | None:
     """Why tensors of a class have no tracker of this kind, or None."""
-    if overrides(kind, torch.Tensor, "__class__"):  # torch asks a tensor for it where it makes a fake of one
-        return f"{a_type(kind)} with a __class__ of its own"
-    if overrides(kind, torch.Tensor, "__getattribute__"):  # torch and the trace read fields of a tensor too
-        return f"{a_type(kind)} with a __getattribute__ of its own"
-    dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
-    return a_type(kind) if dispatches and not hasattr(kind, "__tensor_flatten__") else None
+    if overrides(cls, torch.Tensor, "__class__"):  # torch asks a tensor for it where it makes a fake of one
+        return f"{a_type(cls)} with a __class__ of its own"
+    if overrides(cls, torch.Tensor, "__getattribute__"):  # torch and the trace read fields of a tensor too
+        return f"{a_type(cls)} with a __getattribute__ of its own"
+    dispatches = static_lookup(cls, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
+    return a_type(cls) if dispatches and not hasattr(cls, "__tensor_flatten__") else None
 
 
-def is_convertible(kind: type) -> bool:
+def is_convertible(cls: type) -> bool:
     """Whether `as_subclass` makes tensors of the class of plain ones, which a trace can follow."""
-    dispatches = static_lookup(kind, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
-    return not dispatches and not issubclass(kind, torch.nn.Parameter | torch.nn.UninitializedBuffer)
+    dispatches = static_lookup(cls, "__torch_dispatch__") is not torch._C._disabled_torch_dispatch_impl
+    return not dispatches and not issubclass(cls, torch.nn.Parameter | torch.nn.UninitializedBuffer)
 
 
-def is_torch_entry(kind: type, name: str) -> bool:
-    """Whether a class inherits this entry from torch."""
-    return any(name in vars(owner) and static_lookup(kind, name) is vars(owner)[name] for owner in _CLASSES)
+def is_of_torch(cls: type, name: str) -> bool:
+    """Whether a class inherits this item from torch."""
+    return any(name in vars(owner) and static_lookup(cls, name) is vars(owner)[name] for owner in _CLASSES)
 
 
 def inner_of(tracker: Tracker) -> Tracker:
@@ -68,9 +68,9 @@ class SubclassTensor(InstanceTracker):
     """A tensor of a subclass. Invariant: `inner` is the tensor of the graph; the program never sees it by itself."""
 
     def __init__(
-        self, kind: type, inner: TensorTracker, value: object | None = None, source: Source | None = None
+        self, cls: type, inner: TensorTracker, value: object | None = None, source: Source | None = None
     ) -> None:
-        super().__init__(kind, value, source, builtin_part=inner)
+        super().__init__(cls, value, source, builtin_part=inner)
         self.inner = inner
         self.parts = parts_of(inner.fake)
 
@@ -89,7 +89,7 @@ class SubclassTensor(InstanceTracker):
         return self if result is self.inner else result
 
     def _has_method(self, name: str) -> bool:
-        return not is_torch_entry(self.kind, name)
+        return not is_of_torch(self.kind, name)
 
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -238,10 +238,10 @@ class SubclassTensor(InstanceTracker):
         return self.own.is_restored()
 
 
-def as_class(tensor: torch.Tensor, kind: type[torch.Tensor]) -> torch.Tensor:
-    """`tensor.as_subclass(kind)` with the tensor's history, whatever the grad mode is now; no mode sees it."""
+def as_class(tensor: torch.Tensor, cls: type[torch.Tensor]) -> torch.Tensor:
+    """`tensor.as_subclass(cls)` with the tensor's history, whatever the grad mode is now; no mode sees it."""
     with torch._C.DisableTorchFunction(), torch.set_grad_enabled(tensor.requires_grad):
-        return tensor.as_subclass(kind)
+        return tensor.as_subclass(cls)
 
 
 @ROWS.entry(ARGUMENTS, SubclassTensor)
@@ -255,15 +255,15 @@ def node_argument(tx: TraceContext, tracker: Tracker) -> object:
 
 def make_subclass_tensor(
     tx: TraceContext,
-    kind: type,
+    cls: type,
     inner: TensorTracker,
     value: object | None = None,
     source: Source | None = None,
 ) -> SubclassTensor:
     """The tracker of a tensor of a subclass. From now on calls are looked at; the class's override is guarded."""
     tx.changes.overrides.is_watched = True
-    find(tx, kind, NAME)
-    return SubclassTensor(kind, inner, value, source)
+    find(tx, cls, NAME)
+    return SubclassTensor(cls, inner, value, source)
 
 
 @ROWS.call(torch.Tensor.as_subclass)
@@ -282,8 +282,8 @@ def as_subclass(tx: TraceContext, self: Tracker, cls: Tracker) -> Tracker:
     return convert_tensor(tx, inner, kind)
 
 
-def convert_tensor(tx: TraceContext, inner: TensorTracker, kind: type) -> Tracker:
+def convert_tensor(tx: TraceContext, inner: TensorTracker, cls: type) -> Tracker:
     """A tensor of the class, or a plain one, over the memory of a tensor."""
     alias = graph_call(tx, torch.ops.aten.alias.default, (inner,), {})
     assert isinstance(alias, TensorTracker)
-    return alias if kind is torch.Tensor else make_subclass_tensor(tx, kind, alias)
+    return alias if cls is torch.Tensor else make_subclass_tensor(tx, cls, alias)

@@ -30,30 +30,30 @@ def new_leaf(
     stride: tuple[int, ...],
     dtype: torch.dtype,
     device: torch.device,
-    kind: type[torch.Tensor],
+    cls: type[torch.Tensor],
     requires_grad: bool,
 ) -> torch.Tensor:
     """A parameter, or a plain tensor, with memory of its own, which holds anything."""
     data = torch.empty_strided(size, stride, dtype=dtype, device=device)
-    if kind is torch.nn.Parameter:
+    if cls is torch.nn.Parameter:
         return torch.nn.Parameter(data, requires_grad)
     return data.requires_grad_(requires_grad)
 
 
 def make_leaf(
-    tx: TraceContext, data: TensorTracker, kind: type[torch.Tensor], requires_grad: bool
+    tx: TraceContext, data: TensorTracker, cls: type[torch.Tensor], requires_grad: bool
 ) -> TensorTracker:
     """A new leaf with the value of a tensor for which `explain_no_leaf` gives None."""
     fake, number = data.fake, tx.graph.length()
-    layout = (tuple(fake.shape), tuple(fake.stride()), fake.dtype, fake.device, kind, requires_grad)
+    layout = (tuple(fake.shape), tuple(fake.stride()), fake.dtype, fake.device, cls, requires_grad)
     assert number is not None
-    source = NewObject(number, new_leaf, layout, "parameter" if kind is torch.nn.Parameter else "leaf")
+    source = NewObject(number, new_leaf, layout, "parameter" if cls is torch.nn.Parameter else "leaf")
     with tx.graph.pause_recording():
         value = new_leaf(*layout)
     node = tx.graph.tensor_input(source, value)
     leaf = example(node)
     assert isinstance(leaf, torch.Tensor)
-    tracker = TensorTracker(node, leaf, kind, source, value)
+    tracker = TensorTracker(node, leaf, cls, source, value)
     tx.changes.results[id(leaf)] = tracker
     tx.changes.moved.append(_copy(tx, node, data.graph_node(tx)))
     return tracker

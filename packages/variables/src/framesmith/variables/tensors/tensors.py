@@ -85,14 +85,14 @@ class TensorTracker(GraphValue):
         self,
         node: fx.Node,
         fake: torch.Tensor,
-        kind: type = torch.Tensor,
+        cls: type = torch.Tensor,
         source: Source | None = None,
         value: torch.Tensor | None = None,
         dims: DynamicDims | None = None,
     ) -> None:
         self.node = node
         self.fake = fake
-        self.kind = kind
+        self.kind = cls
         self.source = source
         self.value = value
         self.dims = dims or DynamicDims.none()
@@ -189,12 +189,12 @@ class TensorTracker(GraphValue):
         """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain."""
         if isinstance(other, TensorTracker | GraphValue):
             return False
-        kind = other.python_type
+        cls = other.python_type
         if isinstance(other, Constant) and (
-            issubclass(kind, int | float | complex) or kind in tx.registry[CONVERSIONS]
+            issubclass(cls, int | float | complex) or cls in tx.registry[CONVERSIONS]
         ):
             return False
-        if any(defines(kind, name) for name in _NUMBER_LIKE):
+        if any(defines(cls, name) for name in _NUMBER_LIKE):
             raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
         check_no_override(tx, other)
         return True

@@ -26,8 +26,8 @@ _SUBCLASS_SWITCHES: Final = (torch._C.DisableTorchFunctionSubclass, torch._C.Dis
 class SwitchedOff(Tracker):
     """`torch._C.DisableTorchFunctionSubclass()`: within it no subclass is asked, which `OverrideState` counts."""
 
-    def __init__(self, kind: type) -> None:
-        self.kind = kind
+    def __init__(self, cls: type) -> None:
+        self.kind = cls
         self.entered = False
         self.block = OpenBlock(self)
 
@@ -131,8 +131,8 @@ for _kind in _SUBCLASS_SWITCHES:
 
 def _native_contexts() -> tuple[type, ...]:
     """The context managers of torch that are classes made by pybind11."""
-    found = [kind for kind in vars(torch._C).values() if isinstance(kind, type) and "__enter__" in vars(kind)]
-    return tuple(kind for kind in found if type(kind).__name__ == "pybind11_type")
+    found = [cls for cls in vars(torch._C).values() if isinstance(cls, type) and "__enter__" in vars(cls)]
+    return tuple(cls for cls in found if type(cls).__name__ == "pybind11_type")
 
 
 @final

@@ -1,6 +1,7 @@
-"""Assertions in the graph: that a tensor of one element is true or false, that a number which only the running program
-knows is as the program says. Rows of `torch._check` and its kin.
+"""Assertions in the graph, and the rows of `torch._check` and its kin.
 
+They say that a tensor of one element is true or false, or that a number which only the running program knows is as the
+program says.
 When one fails, the program goes on natively in front of it (ADR 0015), so it raises what eager raises.
 """
 

@@ -124,6 +124,6 @@ def record_function(rows: Rows, function: Callable[..., object], target: Target 
 
 
 def is_operator(value: object) -> bool:
-    """Whether it is an operator of the dispatcher, such as
+    """Whether it is an operator of torch's dispatcher, such as
     `torch.ops.aten.add`, `torch.ops.aten.add.Tensor` or a custom one."""
     return issubclass(type(value), torch._ops.OpOverload | torch._ops.OpOverloadPacket)

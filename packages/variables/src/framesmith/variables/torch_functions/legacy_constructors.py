@@ -1,5 +1,6 @@
-"""Tensors as older programs make them: `torch.Tensor(2, 3)`, `torch.FloatTensor([1.0])`, `Variable(x)`, and the classes of
-`x.type(torch.FloatTensor)`, which stand for a dtype on the CPU.
+"""Tensors as older programs make them: `torch.Tensor(2, 3)`, `torch.FloatTensor([1.0])`, `Variable(x)`.
+
+And the classes of `x.type(torch.FloatTensor)`, which stand for a dtype on the CPU.
 """
 
 from typing import Final
@@ -21,31 +22,31 @@ from framesmith.variables.torch_functions.graph_calls import graph_call
 ROWS: Final = Rows()
 
 _TENSOR_TYPES: Final = tuple(
-    kind
-    for kind in vars(torch).values()
-    if isinstance(kind, type(torch.FloatTensor)) and kind.__module__ == "torch"
+    cls
+    for cls in vars(torch).values()
+    if isinstance(cls, type(torch.FloatTensor)) and cls.__module__ == "torch"
 )
 """`torch.FloatTensor` and the others of the CPU."""
 
 
 def dtype_of_class(tracker: Tracker) -> torch.dtype | None:
     """The dtype for which a class of tensors on the CPU stands, or None."""
-    kind = getattr(tracker, "value", None)
-    found = getattr(kind, "dtype", None) if any(kind is one for one in _TENSOR_TYPES) else None
+    cls = getattr(tracker, "value", None)
+    found = getattr(cls, "dtype", None) if any(cls is one for one in _TENSOR_TYPES) else None
     return found if isinstance(found, torch.dtype) else None
 
 
-def _constructor_row(kind: type, dtype: torch.dtype | None) -> None:
+def _constructor_row(cls: type, dtype: torch.dtype | None) -> None:
     def construct(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         if kwargs:
-            raise GraphBreak(NATIVE_CALL, f"{kind.__name__}() with keywords")
-        return _construct(tx, kind, dtype or torch.get_default_dtype(), tuple(one.realize() for one in args))
+            raise GraphBreak(NATIVE_CALL, f"{cls.__name__}() with keywords")
+        return _construct(tx, cls, dtype or torch.get_default_dtype(), tuple(one.realize() for one in args))
 
-    ROWS.call(kind)(construct)
+    ROWS.call(cls)(construct)
 
 
 def _construct(
-    tx: TraceContext, kind: type, dtype: torch.dtype, args: tuple[Tracker, ...]
+    tx: TraceContext, cls: type, dtype: torch.dtype, args: tuple[Tracker, ...]
 ) -> Tracker | PendingCall:
     """Sizes give memory that is not set, a sequence is copied, a tensor is shared."""
     placed: dict[str, Tracker] = {"dtype": Constant(dtype), "device": Constant(torch.device("cpu"))}
@@ -60,9 +61,9 @@ def _construct(
         row = row_of(tx.registry, torch.tensor)
         assert row is not None
         return row.begin(tx, (given,), placed)
-    if isinstance(given, TensorTracker) and kind is torch.Tensor and given.kind is torch.Tensor:
+    if isinstance(given, TensorTracker) and cls is torch.Tensor and given.kind is torch.Tensor:
         return graph_call(tx, torch.ops.aten.alias.default, (given,), {})
-    raise GraphBreak(NATIVE_CALL, f"{kind.__name__}({', '.join(one.describe() for one in args)})")
+    raise GraphBreak(NATIVE_CALL, f"{cls.__name__}({', '.join(one.describe() for one in args)})")
 
 
 _constructor_row(torch.Tensor, None)

@@ -53,9 +53,9 @@ def _dtypes(tracker: Tracker) -> list[torch.dtype] | None:
         fake = tracker.fake
         plain = tracker.kind in (torch.Tensor, torch.nn.Parameter) and fake.device == _CPU
         return [fake.dtype] if plain and fake.dim() == 0 and fake.layout is torch.strided else None
-    kind = tracker.python_type if isinstance(tracker, Constant) or tracker.is_run_time_number else None
+    cls = tracker.python_type if isinstance(tracker, Constant) or tracker.is_run_time_number else None
     inferred = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}
-    return [inferred[kind]] if kind in inferred else None
+    return [inferred[cls]] if cls in inferred else None
 
 
 def _holds_tensor(tracker: Tracker) -> bool:

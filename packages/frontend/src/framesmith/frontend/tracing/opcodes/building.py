@@ -102,9 +102,9 @@ def map_add(machine: Machine, operation: Operation) -> None:
 def list_extend(machine: Machine, operation: Operation) -> None:
     """`[*a]`; CPython words the error of what cannot be iterated itself."""
     iterable = machine.frame.pop().realize()
-    kind = iterable.python_type
-    if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
-        raise_observed(machine.tx, TypeError, f"Value after * must be an iterable, not {class_name(kind)}")
+    cls = iterable.python_type
+    if not defines(cls, "__iter__") and not defines(cls, "__getitem__"):
+        raise_observed(machine.tx, TypeError, f"Value after * must be an iterable, not {class_name(cls)}")
     values = unpack(machine.tx, iterable, asks=True)
     target = find_container(machine, operation, ListTracker)
     for value in values:
@@ -158,10 +158,10 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
     return [(key.realize(), source.subscript(tx, key.realize())) for key in keys]
 
 
-def find_container(machine: Machine, operation: Operation, kind: type[T]) -> T:
+def find_container(machine: Machine, operation: Operation, cls: type[T]) -> T:
     """The container that the operation fills, some slots below the top; GraphBreak if it is not of this kind."""
     target = machine.frame.stack[-count_argument(operation)].realize()
-    if not isinstance(target, kind):
+    if not isinstance(target, cls):
         raise GraphBreak(UNSUPPORTED_VALUE, f"filling {target.describe()}")
     return target
 
@@ -263,9 +263,9 @@ def raise_miscount(tx: TraceContext, targets: Sequence[str], got: int, unpacked:
 
 def iterate_unpacked(machine: Machine, iterable: Tracker) -> Tracker:
     """The iterator of what is unpacked."""
-    kind = iterable.python_type
-    if not defines(kind, "__iter__") and not defines(kind, "__getitem__"):
-        raise_observed(machine.tx, TypeError, f"cannot unpack non-iterable {class_name(kind)} object")
+    cls = iterable.python_type
+    if not defines(cls, "__iter__") and not defines(cls, "__getitem__"):
+        raise_observed(machine.tx, TypeError, f"cannot unpack non-iterable {class_name(cls)} object")
     return iterable.iterate(machine.tx)
 
 

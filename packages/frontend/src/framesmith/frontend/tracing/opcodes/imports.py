@@ -139,14 +139,14 @@ def match_keys(machine: Machine, operation: Operation) -> None:
     """Push the values under the keys on top, or None."""
     frame, tx = machine.frame, machine.tx
     subject, keys = frame.stack[-2].realize(), frame.stack[-1].realize()
-    kind = subject.python_type
-    if issubclass(kind, dict):
-        if static_lookup(kind, "get") is not dict.get:
+    cls = subject.python_type
+    if issubclass(cls, dict):
+        if static_lookup(cls, "get") is not dict.get:
             raise GraphBreak(
                 UNSUPPORTED_OPCODE, f"matching the keys of {subject.describe()} by its own get()"
             )
         subject = subject.builtin_part_or_self(tx)
-    elif static_lookup(kind, "get") is not static_lookup(MappingProxyType, "get"):
+    elif static_lookup(cls, "get") is not static_lookup(MappingProxyType, "get"):
         raise GraphBreak(UNSUPPORTED_OPCODE, f"matching the keys of {subject.describe()}")
     found: list[Tracker] = []
     wanted = unpack(tx, keys)

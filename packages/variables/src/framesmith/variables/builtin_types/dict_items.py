@@ -24,7 +24,7 @@ _ORDERED_LENGTHS: Final = {length: find_error_text(OrderedDict, [(0,) * length])
 
 @final
 @dataclass(slots=True)
-class DictEntry:
+class DictItem:
     """One item. `original`: the existing dict has it at this position; `changed`: the trace gave it a new value;
     `rank`: when it was stored, counted apart for original and for new items."""
 
@@ -46,39 +46,39 @@ class DictEntry:
 
 @final
 @dataclass(slots=True)
-class DictEntries:
+class DictItems:
     """The known items of a dict by hash key, in order. `structure` counts keys that came or went, `moves` counts
     `move_to_end`: iterators compare both."""
 
-    by_name: dict[Hashable, DictEntry] = field(default_factory=dict)
+    by_name: dict[Hashable, DictItem] = field(default_factory=dict)
     structure: int = 0
     moves: int = 0
 
     def add(self, name: Hashable, key: Tracker, value: Tracker) -> None:
         """Put a new item at the end."""
         self.structure += 1
-        self.by_name[name] = DictEntry(key, value, rank=self.structure)
+        self.by_name[name] = DictItem(key, value, rank=self.structure)
 
-    def in_stored_order(self) -> list[DictEntry]:
+    def in_stored_order(self) -> list[DictItem]:
         """The items in the order in which they were stored. `move_to_end`
         does not change it, and a plain dict has no other."""
         if not self.moves:
             return list(self.by_name.values())
-        return sorted(self.by_name.values(), key=lambda entry: (not entry.original, entry.rank))
+        return sorted(self.by_name.values(), key=lambda item: (not item.original, item.rank))
 
-    def items_to_move(self) -> list[DictEntry]:
+    def items_to_move(self) -> list[DictItem]:
         """The items that replay has to move to the end, in turn, once all are
         stored: all after the longest prefix whose order is right already."""
         stored, order = iter(self.in_stored_order()), list(self.by_name.values())
-        for index, entry in enumerate(order):
-            if not any(one is entry for one in stored):
+        for index, item in enumerate(order):
+            if not any(one is item for one in stored):
                 return order[index:]
         return []
 
 
-def update_pair(tx: TraceContext, kind: type, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
+def update_pair(tx: TraceContext, cls: type, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
     """The key and the value of one element of an update sequence; TypeError or ValueError when it is not a pair."""
-    ordered = issubclass(kind, OrderedDict)
+    ordered = issubclass(cls, OrderedDict)
     if not ordered and not any(defines(pair.python_type, name) for name in ("__iter__", "__getitem__")):
         _raise_not_a_pair(tx, index)
     members = unpack(tx, pair)
@@ -99,14 +99,14 @@ def _raise_not_a_pair(tx: TraceContext, index: int) -> NoReturn:
 
 
 def compare_values(
-    tx: TraceContext, mine: dict[Hashable, DictEntry], theirs: dict[Hashable, DictEntry]
+    tx: TraceContext, mine: dict[Hashable, DictItem], theirs: dict[Hashable, DictItem]
 ) -> bool | None:
-    """Whether two dicts of as many entries have equal values under equal keys. None where code of the user, which
+    """Whether two dicts of as many items have equal values under equal keys. None where code of the user, which
     compares the values, has changed one of the dicts."""
     names, same = (list(mine), list(theirs)), True
     for name in names[0]:
-        entry, twin = mine.get(name), theirs.get(name)
-        same = entry is None or (twin is not None and known_equal(tx, entry.value, twin.value))
+        item, twin = mine.get(name), theirs.get(name)
+        same = item is None or (twin is not None and known_equal(tx, item.value, twin.value))
         if not same or len(mine) != len(names[0]):
             break
     return same if names == (list(mine), list(theirs)) else None
