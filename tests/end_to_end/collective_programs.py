@@ -189,7 +189,7 @@ def run(rank: int, place: str, backend: str) -> None:
     """One process."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{place}", rank=rank, world_size=2)
+    dist.init_process_group("gloo", store=dist.FileStore(place, 2), rank=rank, world_size=2)
     told = {}
     for name, program in PROGRAMS.items():
         compiled, same = frontend.compile(program, backend=backend), []

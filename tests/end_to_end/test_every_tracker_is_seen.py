@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
+import torch.distributed as dist
 from tests.end_to_end.support import check
 
 from framesmith.variables import Tracker
@@ -140,7 +141,11 @@ def increase(x, *rest):
         rest[0][0] += 1
 
 
+GROUP = dist.ProcessGroup(0, 2)
+
+
 PROGRAMS = {
+    "FixedMethod": (lambda x: x * GROUP.size(), X),
     "TensorTracker": (lambda x: x + 1, X),
     "TensorMethod": (lambda x: x.sum(), X),
     "SymbolicNumber": (lambda x: x * x.shape[0], X),

@@ -21,6 +21,7 @@ LATE = {
     "packages/graph/src/framesmith/graph/deferred_package.py": "imports the package whose body it puts off",
     "packages/graph/src/framesmith/graph/dynamo_package.py": "imports what the first trace needs and no earlier call does",
     "packages/variables/src/framesmith/variables/numpy_values/array_nodes.py": "few programs compute with arrays of numpy",
+    "packages/variables/src/framesmith/variables/distributed/collectives.py": "few programs have several processes",
     "packages/frontend/src/framesmith/frontend/first_imports.py": "imports what the user's function imports",
     "packages/frontend/src/framesmith/frontend/cli.py": "loads the user's module, named on the command line",
 }

@@ -30,6 +30,7 @@ IN_PROGRAMS = {
     "IdentityNumber": "differs in each run, so nothing can be equal",
     "ThreadNumber": "differs in each run",
     "SubscriptReversed": "asks `__len__` and `__getitem__` in Python",
+    "FixedMethod": "a method of a process group that is called at once",
     "InplaceMethod": "a method of `super()` that is called at once",
     "InferenceMode": _CONTEXT, "BlockMethod": _CONTEXT, "NativeContext": _CONTEXT, "NativeContextMethod": _CONTEXT, "ProfilerMark": _CONTEXT, "EndOfMark": _CONTEXT, "Switch": _CONTEXT,
     "PullbackTracker": _GRAPH, "SwitchedOff": _CONTEXT, "OpenBlock": _CONTEXT, "ScriptFunctionTracker": "stands for code that a compiler wrote", "DeferredCall": "a call that is made after the graph",

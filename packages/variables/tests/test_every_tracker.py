@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from elsewhere import IN_PROGRAMS, NO_VALUE
 from expressions import Evaluator
 from support import Trace
@@ -27,6 +28,7 @@ from framesmith.variables import Tracker, catalog
 from framesmith.variables.core import Lazy
 
 VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("variable")
+GROUP = dist.ProcessGroup(0, 2)
 OTHER_VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("other")
 
 
@@ -205,6 +207,7 @@ CASES: dict[str, list[Case]] = {
         Case("x", of(x=weakref.ref(plain)), of(x=plain), lambda found: found()),
     ],
     "ContextVariableTracker": [Case("x", of(x=VARIABLE), of(x=OTHER_VARIABLE))],
+    "ProcessGroupTracker": [Case("x", of(x=GROUP), of(x=dist.ProcessGroup(0, 2)), lambda made: made.size())],
     "TokenTracker": [Case("x.set(1)", of(x=VARIABLE), of(x=OTHER_VARIABLE), lambda token: token.var.get())],
     "FunctionModule": [Case("x", of(x=torch._VF), of(x=torch))],
     "OperatorTracker": [Case("x", of(x=torch.ops.aten.add), of(x=torch.ops.aten.mul))],

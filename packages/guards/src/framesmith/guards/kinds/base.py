@@ -90,11 +90,11 @@ def show_value(value: object, limit: int = 60) -> str:
     if issubclass(cls, ModuleType) and cls is not ModuleType:
         # its repr reads attributes, which a class of the user may do in a way of its own
         return f"module {module_dict(cast(ModuleType, value)).get('__name__')}"
-    if kind is torch.Tensor or kind is torch.nn.Parameter:
+    if cls is torch.Tensor or cls is torch.nn.Parameter:
         # not its elements: they say nothing about a guard, and reading them waits for the device
         tensor = cast(torch.Tensor, value)
         dtype = str(tensor.dtype).removeprefix("torch.")
-        return f"{a_type(kind)} of {dtype} with shape {[*tensor.shape]}"
+        return f"{a_type(cls)} of {dtype} with shape {[*tensor.shape]}"
     if not _prints_natively(value, 0):
         return a_type(cls)
     try:

@@ -67,15 +67,15 @@ def _require_tensors(name: str, *tensors: Tracker) -> list[TensorTracker]:
 
 def _reduction(name: str, op: Tracker | None) -> Tracker:
     """The name of a reduction, as functional collectives take it."""
-    kind = dist.ReduceOp.SUM if op is None else op.realize().as_python_constant()
+    reduction = dist.ReduceOp.SUM if op is None else op.realize().as_python_constant()
     known = {
         member: text.lower()
         for text, member in dist.ReduceOp.RedOpType.__members__.items()
         if text != "PREMUL_SUM"
     }
-    if type(kind) is not dist.ReduceOp.RedOpType or kind not in known:
+    if type(reduction) is not dist.ReduceOp.RedOpType or reduction not in known:
         raise _refuse(name, f"with {op.describe() if op is not None else op}")
-    return Constant(known[kind])
+    return Constant(known[reduction])
 
 
 def _traced(function: Callable[..., object]) -> Callable[..., PendingCall]:
