@@ -458,10 +458,12 @@ class Recorder:
             return finishing.without_graph(outputs, self._inputs.by_node())
         dead: dict[int, str] = {} if self.runs_as_captured else detach_dead(graph)
         with self.pause_recording():
-            module = finishing.build_module(graph, self._attributes.root, self._world)
+            groups = list(self._repetition.groups())
+            run_alike = groups if self.runs_as_captured else ()
+            module = finishing.build_module(graph, self._attributes.root, self._world, run_alike)
             entries = self._inputs.by_node()
             used = [entries[node] for node in module.graph.find_nodes(op="placeholder")]
-            context, groups = self._world.for_backend()[1], self._repetition.groups()
+            context = self._world.for_backend()[1]
             made = finishing.call_backend(self.options, module, groups, used, self._start, context)
         call = finishing.returns_tuple(made, module, self.options.backend_name)
         call = as_inference_tensors(finishing.on_plain_tensors(call, module, used), module, self._start)
