@@ -309,7 +309,7 @@ class Recorder:
     ) -> fx.Node:
         """Record what another node of this graph does on other operands, with a known result."""
         body = self._body
-        copy = body.append(node.op, node.target, args, kwargs)
+        copy = body.append_copy(node, args, kwargs)
         self._complete(body, copy, result, node.meta[IMPURE], node.meta[STEP][1] % 2 == 1, stack)
         return copy
 
