@@ -28,10 +28,9 @@ class NewFakes:
             plain = torch.empty_strided(other.shape, other.stride(), dtype=other.dtype, device="meta")
             return self._fake(plain, other.device, requires_grad)
 
-    def over(self, plain: torch.Tensor, device: torch.device) -> torch.Tensor:
-        """A fake over a meta tensor, which is a leaf that requires no gradient."""
-        with _DisableTorchDispatch():
-            return self._fake(plain, device, requires_grad=False)
+    def over_quietly(self, plain: torch.Tensor, device: torch.device) -> torch.Tensor:
+        """A fake over a meta tensor, which is a leaf that requires no gradient, where torch's dispatch to fakes is off."""
+        return self._fake(plain, device, requires_grad=False)
 
     def _fake(self, plain: torch.Tensor, device: torch.device, requires_grad: bool) -> torch.Tensor:
         if device not in self._states:
