@@ -146,9 +146,7 @@ def call_backend(
     try:
         with torch._guards.tracing(context):
             given = outline(module, repeated) if options.shares_subgraphs else module
-            return compile_with(
-                options, given, [for_backend(entry, context.tensor_to_context) for entry in used]
-            )
+            return compile_with(options, given, [for_backend(entry, context) for entry in used])
     finally:
         after.restore()
         let_go(used)

@@ -59,6 +59,7 @@ from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.shapes import ShapeExpression
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 
 UserStack: TypeAlias = str
@@ -183,7 +184,7 @@ class Recorder:
         known = self._inputs.find(source)
         if known is not None:
             return known.node
-        if getattr(value, "fake_mode", None) is self._world.mode:
+        if type(value) not in PLAIN_TENSORS and getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
         if not self.runs_as_captured:
             refuse_inference_leaf(value, source.text())
