@@ -1,6 +1,6 @@
 """Another module that is to do what a plan says: whether it may, and what the trace has to know of it afterwards."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -96,13 +96,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
     inside = plan.insides.get(instance.shared)
     if inside is None:
         inside = plan.insides[instance.shared] = Inside(instance.shared)
-    family = _family(plan, instance.shared, inside) if tx.guards.is_apart(instance.source) else None
-    if family is not None:
-        tx.guards.add_member(Member(family, instance.source, rebase))
-    for guard in plan.guards if family is None else plan.relations:
-        moved = _moved(guard, rebase, inside)
-        if moved is not None:
-            tx.guards.add(moved)
+    _add_guards(tx, instance, inside)
     _note_facts(tx, instance, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
     found = dict(zip((part.source for part in plan.parts), instance.values, strict=True))
@@ -121,6 +115,29 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
         elif not inside(first) and wrapper.find(source) is None:
             wrapper.note(value, source)
     return nodes
+
+
+def _add_guards(tx: TraceContext, instance: Instance, inside: Inside) -> None:
+    """Guard the instance as a member of a family, or the modules below it that are members; the rest one by one."""
+    plan, rebase = instance.plan, instance.rebase
+    if plan.members and all(tx.guards.is_apart(rebase(root)) for _, root in plan.members.roots):
+        _move(tx, plan.members.above, rebase, inside)
+        for inner, first in plan.members.roots:
+            root = rebase(first)
+            tx.guards.add_member(Member(inner, root, Rebase(inner.root, root)))
+        _move(tx, plan.members.after, rebase, inside)
+        return
+    family = _family(plan, instance.shared, inside) if tx.guards.is_apart(instance.source) else None
+    if family is not None:
+        tx.guards.add_member(Member(family, instance.source, rebase))
+    _move(tx, plan.guards if family is None else plan.relations, rebase, inside)
+
+
+def _move(tx: TraceContext, guards: Iterable[Guard], rebase: Rebase, inside: Inside) -> None:
+    for guard in guards:
+        moved = _moved(guard, rebase, inside)
+        if moved is not None:
+            tx.guards.add(moved)
 
 
 def _family(plan: Plan, shared: frozenset[Source], inside: Inside) -> Family | None:

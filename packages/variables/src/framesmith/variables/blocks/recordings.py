@@ -5,7 +5,7 @@ of an entry are complete, another module of which they say the truth does what t
 distinct from each other and from all else as those of the first (`instances` checks both).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import final
 
@@ -16,6 +16,7 @@ from framesmith.graph.arguments import example, operands_of
 from framesmith.graph.arguments import tensors_in as fakes_in
 from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midway
 from framesmith.guards import Family, Guard, Source
+from framesmith.guards.families import FEWEST, members_by_family
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs
 from framesmith.guards.source_index import SourceIndex
 from framesmith.guards.sources import TensorItem
@@ -78,12 +79,23 @@ class Inside:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """Modules below one that are members of families, or the first ones of these (`roots`), and the guards that the families do not
+    say: those `above` the modules, and those to be added `after` them."""
+
+    above: tuple[Guard, ...]
+    roots: tuple[tuple[Family, Source], ...]
+    after: tuple[Guard, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """How to repeat a call. `guards` are those below its module, `checks` how their claims are checked, `parts` the objects there, in the order of their paths;
     `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
     graph below the module that uses; `others` the remaining values from outside that it uses; `relations` are those of
     the guards that compare sources; `families` are those of
-    modules that share the same parts with the first one, `insides` what is read through these parts."""
+    modules that share the same parts with the first one, `insides` what is read through these parts. `members` are those of families below."""
 
     recording: Recording
     guards: tuple[Guard, ...]
@@ -96,6 +108,7 @@ class Plan:
     relations: tuple[Guard, ...]
     families: dict[frozenset[Source], Family | None]
     insides: dict[frozenset[Source], Inside]
+    members: Members | None
 
 
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
@@ -135,8 +148,45 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     checks = tuple(
         (one.source, one.claim.check) for one in guards if one.source and isinstance(one.claim, Claim)
     )
+    members = _members_below(tx, set(below[1:]), guards)
     return Plan(
-        recording, tuple(guards), checks, tuple(parts), fixed, nodes, inputs, others, relations, {}, {}
+        recording,
+        tuple(guards),
+        checks,
+        tuple(parts),
+        fixed,
+        nodes,
+        inputs,
+        others,
+        relations,
+        {},
+        {},
+        members,
+    )
+
+
+def _members_below(tx: TraceContext, below: Set[Source], guards: Sequence[Guard]) -> Members | None:
+    """The modules below one (the layers of a stage) of which families speak, if that is most of what is guarded there. A guard set
+    holds no member below another, so of such modules the outer ones are taken."""
+    held: dict[Source, tuple[Family, Sequence[Guard]]] = {}
+    for family, members in members_by_family(tx.guards.items).items():
+        roots = {family.root: family.guards, **{one.root: one.guards for one in members}}
+        found = {root: (family, said) for root, said in roots.items() if root in below}
+        if len(found) >= FEWEST:
+            held |= found
+    held = {root: said for root, said in held.items() if held.keys().isdisjoint(root.ancestors())}
+    said = {id(guard) for _, guards_there in held.values() for guard in guards_there}
+    rest = [guard for guard in guards if id(guard) not in said]
+    if 2 * len(rest) > len(guards):
+        return None
+    above = [
+        one for one in rest if one.source and held.keys().isdisjoint((one.source, *one.source.ancestors()))
+    ]
+    after = set(map(id, rest)).difference(map(id, above))
+    return Members(
+        tuple(above),
+        tuple([(family, root) for root, (family, _) in held.items()]),
+        tuple([one for one in rest if id(one) in after]),
     )
 
 
