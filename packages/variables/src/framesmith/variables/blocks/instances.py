@@ -7,8 +7,7 @@ from typing import final
 import torch
 from torch import fx
 
-from framesmith.guards import Family, Guard, Member, Scope, Source
-from framesmith.guards.failure import MISSES
+from framesmith.guards import Family, Guard, Member, Source
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.guards.sources.rebase import Rebase
 from framesmith.variables.blocks.recordings import Inside, Part, Plan
@@ -38,16 +37,10 @@ def find_instance(
     policy = tx.wrap.policy
     if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.root)):
         return None
-    scope = Scope({}, {}, {plan.recording.root: module})
-    read = scope.value_of
-    try:
-        for source_of_claim, check in plan.checks:
-            if not check(read(source_of_claim)):
-                return None
-        values = tuple([read(part.source) for part in plan.parts])
-    except MISSES:
+    values = None if plan.checks is None else plan.checks.values(module)
+    if values is None:
         return None
-    rebase = Rebase(plan.recording.root, source)
+    rebase = Rebase(plan.recording.root, source, plan.moves)
     if not are_distinct_alike(wrapper, plan.parts, values, rebase) or not _are_sizes_fixed(
         tx, plan, rebase, values
     ):
@@ -55,7 +48,7 @@ def find_instance(
     shared = frozenset(
         part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value
     )
-    return Instance(plan, source, values, shared, rebase)
+    return Instance(plan, source, tuple(values), shared, rebase)
 
 
 def are_distinct_alike(

@@ -5,7 +5,7 @@ of an entry are complete, another module of which they say the truth does what t
 distinct from each other and from all else as those of the first (`instances` checks both).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import final
 
@@ -18,9 +18,10 @@ from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midwa
 from framesmith.guards import Family, Guard, Source
 from framesmith.guards.families import FEWEST, members_by_family
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs
+from framesmith.guards.path_checks import PathChecks
 from framesmith.guards.source_index import SourceIndex
 from framesmith.guards.sources import TensorItem
-from framesmith.guards.sources.rebase import is_movable
+from framesmith.guards.sources.rebase import RebasePattern, is_movable
 from framesmith.variables.blocks.moments import Moment
 from framesmith.variables.blocks.operands import known, tensors_in
 from framesmith.variables.blocks.results import can_fill
@@ -91,7 +92,7 @@ class Members:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """How to repeat a call. `guards` are those below its module, `checks` how their claims are checked, `parts` the objects there, in the order of their paths;
+    """How to repeat a call. `guards` are those below its module, `checks` checks their claims and reads the parts of another module, `moves` gives the sources there, `parts` the objects there, in the order of their paths;
     `fixed` are the arguments that have to be the very same ones; `nodes` what it recorded, `inputs` which inputs of the
     graph below the module that uses; `others` the remaining values from outside that it uses; `relations` are those of
     the guards that compare sources; `families` are those of
@@ -99,7 +100,8 @@ class Plan:
 
     recording: Recording
     guards: tuple[Guard, ...]
-    checks: tuple[tuple[Source, Callable[[object], bool]], ...]
+    checks: PathChecks | None
+    moves: RebasePattern | None
     parts: tuple[Part, ...]
     fixed: frozenset[int]
     nodes: tuple[fx.Node, ...]
@@ -145,14 +147,15 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
         return None
     fixed = frozenset(place for place, argument in enumerate(arguments) if _shows_more(index, argument))
     relations = tuple(guard for guard in guards if guard.source is None)
-    checks = tuple(
-        (one.source, one.claim.check) for one in guards if one.source and isinstance(one.claim, Claim)
-    )
+    sources = [part.source for part in parts]
+    claims = [(one.source, one.claim) for one in guards if one.source and isinstance(one.claim, Claim)]
+    root = recording.source
     members = _members_below(tx, set(below[1:]), guards)
     return Plan(
         recording,
         tuple(guards),
-        checks,
+        None if root is None else PathChecks(root, claims, sources),
+        None if root is None else RebasePattern(root, sources),
         tuple(parts),
         fixed,
         nodes,
