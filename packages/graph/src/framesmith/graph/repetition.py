@@ -95,6 +95,8 @@ class Repetition:
 
 def _stack(node: fx.Node, stacks: Stacks) -> str:
     text: str = node.meta.get("stack_trace", "")
+    if stacks[0] == stacks[1]:
+        return text  # a loop
     return text.replace(stacks[0], stacks[1], 1) if text.startswith(stacks[0]) else text
 
 

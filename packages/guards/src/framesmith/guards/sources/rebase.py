@@ -19,7 +19,7 @@ class Rebase:
 
     def __call__(self, source: Source) -> Source:
         """The source with the new start; itself, if it is not read through the old one."""
-        moved = self._find(source)
+        moved = self._moved.get(source) or self._find(source)
         return source if moved is None else moved
 
     def _find(self, source: Source) -> Source | None:
@@ -36,21 +36,27 @@ class RebasePattern:
     """Sources below one that will be moved many times, all at once."""
 
     def __init__(self, old: Source, sources: Iterable[Source]) -> None:
-        places: dict[Source, int] = {old: 0}
+        self._places: dict[Source, int] = {old: 0}
         self._steps: list[tuple[int, _Copy]] = []
         for source in sources:
-            for one in (*reversed([*source.ancestors()]), source):
-                if one not in places and one.base in places:
-                    self._steps.append((places[one.base], _copier(one)))
-                    places[one] = len(places)
-        self._sources = tuple(places)
+            self._add(source)
+
+    def _add(self, source: Source) -> int | None:
+        """The place of a source; None if it is not read through the old one."""
+        place = self._places.get(source)
+        if place is None and source.base is not None:
+            base = self._add(source.base)
+            if base is not None:
+                self._steps.append((base, _copier(source)))
+                place = self._places[source] = len(self._places)
+        return place
 
     def move(self, new: Source) -> dict[Source, Source | None]:
         """The source with the new start for each of the sources."""
         moved = [new]
         for base, copy in self._steps:
             moved.append(copy(moved[base]))
-        return dict(zip(self._sources, moved, strict=True))
+        return dict(zip(self._places, moved, strict=True))
 
 
 def _copier(source: Source) -> _Copy:

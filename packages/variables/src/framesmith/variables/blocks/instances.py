@@ -76,11 +76,13 @@ def are_distinct_alike(
 
 def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Sequence[object]) -> bool:
     """Whether the policy makes no size of a tensor among the values symbolic."""
-    return all(
-        tx.wrap.policy.dynamic_dims(rebase(part.source), value).is_static(value.dim())
+    dims = tx.wrap.policy.dynamic_dims
+    tensors = [
+        (part.source, value)
         for part, value in zip(plan.parts, values, strict=True)
         if part.tracker is not None and part.value is not value and isinstance(value, torch.Tensor)
-    )
+    ]
+    return all(dims(rebase(source), value).is_static(value.dim()) for source, value in tensors)
 
 
 def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.Node, fx.Node]:
@@ -92,21 +94,22 @@ def adopt(tx: TraceContext, wrapper: Wrapper, instance: Instance) -> Mapping[fx.
     _add_guards(tx, instance, inside)
     _note_facts(tx, instance, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
-    found = dict(zip((part.source for part in plan.parts), instance.values, strict=True))
+    values = dict(zip((part.source for part in plan.parts), instance.values, strict=True))
     for node, first in plan.inputs.items():
         if not inside(first):
-            value, source = found[first], rebase(first)
+            source = rebase(first)
             known = wrapper.find(source)
             if isinstance(known, TensorTracker):
                 nodes[node] = known.graph_node(tx)
             else:
-                nodes[node] = repeat_tensor(tx, wrapper, value, source).node
-    for first, value in found.items():
+                nodes[node] = repeat_tensor(tx, wrapper, values[first], source).node
+    for first, value in values.items():
         source = rebase(first)
-        if first in instance.shared and not (first.base is not None and inside(first.base)):
+        if inside.is_empty or not inside(first):
+            if wrapper.find(source) is None:
+                wrapper.note(value, source)
+        elif first in instance.shared and not (first.base is not None and inside(first.base)):
             tx.wrap(value, source)  # for the guard that both modules have it
-        elif not inside(first) and wrapper.find(source) is None:
-            wrapper.note(value, source)
     return nodes
 
 

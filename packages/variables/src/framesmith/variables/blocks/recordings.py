@@ -69,6 +69,7 @@ class Inside:
 
     def __init__(self, shared: frozenset[Source]) -> None:
         self._found: dict[Source, bool] = dict.fromkeys(shared, True)
+        self.is_empty = not shared
 
     def __call__(self, source: Source) -> bool:
         found = self._found.get(source)
