@@ -10,6 +10,8 @@ import torch
 from torch._C import _DisableTorchDispatch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+META: Final = torch.device("meta")
+
 
 @final
 class NewFakes:
@@ -25,7 +27,7 @@ class NewFakes:
     def like(self, other: torch.Tensor, *, requires_grad: bool = False) -> torch.Tensor:
         """A fake with the sizes, strides, dtype and device of a tensor, and memory of its own. It is a leaf."""
         with _DisableTorchDispatch():
-            plain = torch.empty_strided(other.shape, other.stride(), dtype=other.dtype, device="meta")
+            plain = torch.empty_strided(other.shape, other.stride(), dtype=other.dtype, device=META)
             return self._fake(plain, other.device, requires_grad)
 
     def over_quietly(self, plain: torch.Tensor, device: torch.device) -> torch.Tensor:

@@ -40,11 +40,8 @@ class PlainInputs:
 
     def knows_memory_of(self, value: torch.Tensor) -> bool:
         """Whether a tensor with this memory has a fake."""
-        storage = value.untyped_storage()
-        return (
-            storage._cdata in self._memories
-            or storage in self._converter.meta_converter.describer.lookup_storage
-        )
+        storage, others = value.untyped_storage(), self._converter.meta_converter.describer.lookup_storage
+        return storage._cdata in self._memories or (len(others) > 0 and storage in others)
 
     def tell_converter(self) -> None:
         """Bring torch's table of fakes up to date."""

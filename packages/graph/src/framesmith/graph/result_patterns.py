@@ -14,7 +14,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph.arguments import EXAMPLE, operands_of, tensors_in
 from framesmith.graph.execution import storage_of
-from framesmith.graph.new_fakes import NewFakes
+from framesmith.graph.new_fakes import META, NewFakes
 from framesmith.graph.purity import IMPURE, is_switch
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.twins import CopiedResults, add_history, bytes_of, replaced
@@ -46,14 +46,14 @@ class _Result:
     def copy(self, fakes: NewFakes, made: Sequence[torch.Tensor]) -> torch.Tensor:
         """A copy, without a history, beside those that were made before. torch's dispatch to fakes is off."""
         if self.memory == _ALL_OF_ITS_OWN:
-            plain = torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device="meta")
+            plain = torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=META)
             return fakes.over_quietly(plain, self.device)
         if self.memory == _OWN:
             size = self.first.untyped_storage().nbytes()
             storage = torch.UntypedStorage(size, device="meta")  # type: ignore[no-untyped-call]
         else:
             storage = made[self.memory].untyped_storage()
-        plain = torch.empty(0, dtype=self.dtype, device="meta")
+        plain = torch.empty(0, dtype=self.dtype, device=META)
         plain.set_(storage, self.first.storage_offset(), self.shape, self.stride)
         return fakes.over_quietly(plain, self.device)
 

@@ -135,7 +135,8 @@ def is_plain_input(value: torch.Tensor) -> bool:
         or value._is_view()
         or not value.is_leaf
         or value.storage_offset() != 0
-        or value.untyped_storage().nbytes() != bytes_of(value)
+        or value.untyped_storage().nbytes()
+        != (value.numel() * value.element_size() if value.is_contiguous() else bytes_of(value))
         or value.is_inference()
         or value.is_conj()
         or value.is_neg()
