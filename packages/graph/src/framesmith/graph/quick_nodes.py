@@ -6,11 +6,12 @@ the name, the place and the entries in the graph's tables that fx would have giv
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Final
 
 from torch import fx
+from torch.fx.node import Target
 
-_KINDS = 4096
+_KINDS: Final = 4096
 
 
 def copy_node(node: fx.Node, args: tuple[object, ...], kwargs: dict[str, object]) -> fx.Node:
@@ -29,11 +30,11 @@ def _insert(
     before: fx.Node,
     candidate: str,
     op: str,
-    target: Any,
+    target: Target | None,
     args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> fx.Node:
-    """`target` is a callable or a name, hence Any; None stands for the name that the node gets."""
+    """Without a target it is the name that the node gets."""
     namespace = graph._graph_namespace
     name = namespace.create_name(candidate, None)
     node = fx.Node(graph, name, op, name if target is None else target, args, kwargs)  # type: ignore[arg-type]  # fx's closed types
@@ -45,6 +46,6 @@ def _insert(
 
 
 @lru_cache(maxsize=_KINDS)
-def _candidate(op: str, target: Any) -> str:
+def _candidate(op: str, target: Target) -> str:
     """What fx makes the name of."""
     return fx.Graph()._target_to_str(target)

@@ -64,8 +64,6 @@ from framesmith.guards.sources.base import Source
 
 UserStack: TypeAlias = str
 """The user's frames as `traceback.format_list` would join them; goes into `stack_trace` of the node."""
-
-
 _AS_ALWAYS = nullcontext()
 
 
@@ -460,8 +458,8 @@ class Recorder:
         dead: dict[int, str] = {} if self.runs_as_captured else detach_dead(graph)
         with self.pause_recording():
             groups = list(self._repetition.groups())
-            run_alike = groups if self.runs_as_captured else ()
-            module = finishing.build_module(graph, self._attributes.root, self._world, run_alike)
+            alike = groups if self.runs_as_captured else ()
+            module = finishing.build_module(graph, self._attributes.root, self._world, alike)
             entries = self._inputs.by_node()
             used = [entries[node] for node in module.graph.find_nodes(op="placeholder")]
             context = self._world.for_backend()[1]

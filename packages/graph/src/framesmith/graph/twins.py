@@ -149,6 +149,7 @@ def is_plain_input(value: torch.Tensor) -> bool:
 
 
 def bytes_of(fake: torch.Tensor) -> int:
+    """How many bytes the memory has that a tensor with these sizes and strides fills, from its start."""
     if 0 in fake.shape:
         return 0
     span = sum((size - 1) * stride for size, stride in zip(fake.shape, fake.stride(), strict=True))
@@ -156,6 +157,7 @@ def bytes_of(fake: torch.Tensor) -> int:
 
 
 def replaced(value: object, copy_of: Callable[[torch.Tensor], torch.Tensor]) -> object:
+    """A result with copies in place of its tensors."""
     if isinstance(value, torch.Tensor):
         return copy_of(value)
     if isinstance(value, tuple):

@@ -7,7 +7,7 @@ The order is that of the guards, so a path is read when the claims on its base h
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
-from typing import TypeAlias, final
+from typing import TypeAlias, cast, final
 
 from framesmith.guards.failure import MISSES
 from framesmith.guards.kinds.base import Claim
@@ -69,8 +69,7 @@ class PathChecks:
 def _reader(source: Source, base: Source) -> _Read:
     """What `read` of the source does with the value of its base."""
     if isinstance(source, Item):
-        item: _Read = itemgetter(source.key)  # type: ignore[assignment]  # what has no items raises a miss
-        return item
+        return cast(_Read, itemgetter(source.key))  # what has no items raises TypeError, a miss
     if isinstance(source, InstanceItem):
         name = source.name
         return lambda value: value.__dict__[name]
