@@ -23,6 +23,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.ambient import Ambient
+from framesmith.graph.captured_module import run_form_of
 from framesmith.graph.data_errors import may_have_effects
 from framesmith.graph.purity import IMPURE, is_collective, is_random, is_switch
 
@@ -84,7 +85,11 @@ class Failures:
         """
         own = self._own(error)
         if own is not None:
-            error.__traceback__, found = own.tb_next, own.tb_frame.f_locals
+            form = run_form_of(self.module)
+            if form is not None and own.tb_frame.f_code is form.forward.__code__:
+                error.__traceback__, found = form.locate(own)
+            else:
+                error.__traceback__, found = own.tb_next, own.tb_frame.f_locals
             return self._failure(set(found), _values(self._nodes(), found))
         done = self._try_out(inputs())
         return None if done is None else self._failure(done, None)
@@ -101,10 +106,11 @@ class Failures:
         return [node for node in self.module.graph.nodes if node.op not in ("placeholder", "output")]
 
     def _own(self, error: Exception) -> TracebackType | None:
-        code = type(self.module).forward.__code__
+        form = run_form_of(self.module)
+        codes = {type(self.module).forward.__code__, *(() if form is None else (form.forward.__code__,))}
         traceback = error.__traceback__
         while traceback is not None:
-            if traceback.tb_frame.f_code is code:
+            if traceback.tb_frame.f_code in codes:
                 return traceback
             traceback = traceback.tb_next
         return None

@@ -8,17 +8,19 @@ import linecache
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast, final
+from typing import Final, cast, final
 
 import torch
 import torch._guards
 from torch import fx
+from torch.fx.experimental import _config as fx_config
 from torch.fx.graph_module import _loader
 from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import compile_with, require_values
+from framesmith.graph.captured_module import CapturedModule, run_form
 from framesmith.graph.failures import Failures
 from framesmith.graph.inference_blocks import (
     enter_inference_mode,
@@ -35,6 +37,8 @@ from framesmith.graph.purity import IMPURE
 from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.graph.verify import verify
 from framesmith.guards.sources.base import Source
+
+_CLASS: Final = "FramesmithGraph"
 
 
 @final
@@ -97,12 +101,22 @@ def without_graph(outputs: Sequence[fx.Node], inputs: Mapping[fx.Node, Input]) -
     return CompiledSubgraph(None, sources, len(nodes), tuple(nodes.index(node) for node in outputs), None)
 
 
-def build_module(graph: fx.Graph, root: torch.nn.Module, world: ShapeEnvAdapter) -> fx.GraphModule:
-    """The GraphModule, with torch's deferred assertions about numbers that only the running graph knows."""
+def build_module(
+    graph: fx.Graph, root: torch.nn.Module, world: ShapeEnvAdapter, repeated: Iterable[Group] = ()
+) -> fx.GraphModule:
+    """The GraphModule, with torch's deferred assertions about numbers that only the running graph knows.
+
+    `repeated`: stretches that may run as calls of one function, if the captured operations themselves are run.
+    """
     asserts = bool(world.env.deferred_runtime_asserts)
     if not asserts:
         drop_unused_inputs(graph)
-    module = fx.GraphModule(root, graph, class_name="FramesmithGraph")
+    form = None if asserts or fx_config.enrich_profiler_metadata else run_form(graph, repeated)
+    module = (
+        fx.GraphModule(root, graph, class_name=_CLASS)
+        if form is None
+        else CapturedModule(root, graph, _CLASS, form)
+    )
     if asserts:
         insert_deferred_runtime_asserts(module, world.env, "framesmith")
         for node in module.graph.nodes:
@@ -132,9 +146,7 @@ def call_backend(
     try:
         with torch._guards.tracing(context):
             given = outline(module, repeated) if options.shares_subgraphs else module
-            return compile_with(
-                options, given, [for_backend(entry, context.tensor_to_context) for entry in used]
-            )
+            return compile_with(options, given, [for_backend(entry, context) for entry in used])
     finally:
         after.restore()
         let_go(used)

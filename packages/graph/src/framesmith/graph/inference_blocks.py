@@ -9,13 +9,14 @@ switched in place of both, which computes the same; `inference_results` makes of
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final, final
 
 import torch
 from torch import fx
 
+_NOTHING: Final = nullcontext()
 # Keys of torch's dispatcher that the modes of a trace switch; such a mode may end before the block in which it began.
 _KEYS_OF_MODES: Final = ("Python", "PythonTLSSnapshot", "PythonDispatcher")
 
@@ -93,13 +94,14 @@ def restore_blocks(wanted: tuple[InferenceBlock, ...]) -> None:
     _THREAD.blocks = (*now[:common], *[block.enter_again() for block in wanted[common:]])
 
 
-@contextmanager
-def outside_blocks(wanted: tuple[InferenceBlock, ...]) -> Iterator[None]:
+def outside_blocks(wanted: tuple[InferenceBlock, ...]) -> AbstractContextManager[None]:
     """Only these blocks are open inside, and then as before."""
+    return _NOTHING if _THREAD.blocks is wanted else _only(wanted)
+
+
+@contextmanager
+def _only(wanted: tuple[InferenceBlock, ...]) -> Iterator[None]:
     now = _THREAD.blocks
-    if now is wanted:
-        yield
-        return
     grad = torch.is_grad_enabled()
     restore_blocks(wanted)
     try:

@@ -4,11 +4,12 @@ Their fake tensors are made by `shape_env`.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
+import torch._guards
 from torch import fx
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
@@ -116,11 +117,11 @@ def find_written_inputs(used: Sequence[Input], versions: Mapping[Source, int]) -
     )
 
 
-def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) -> object:
+def for_backend(entry: Input, context: torch._guards.TracingContext) -> object:
     """The example input that a backend gets: a real tensor, a symbolic number.
 
     One of a subclass without `__torch_dispatch__` is given as a plain tensor over the same memory, since the trace has asked
-    the subclass. It gets the place of the first one in `contexts`, which say what its sizes are.
+    the subclass. It gets the place of the first one in the context, which says what its sizes are.
     """
     value = entry.value
     if not isinstance(value, torch.Tensor):
@@ -129,8 +130,8 @@ def for_backend(entry: Input, contexts: MutableMapping[torch.Tensor, object]) ->
         return value
     with torch._C.DisableTorchFunction():
         plain = value.data.requires_grad_(value.requires_grad)
-    if value in contexts:
-        contexts[plain] = contexts[value]
+    if value in context.tensor_to_context:
+        context.tensor_to_context[plain] = context.tensor_to_context[value]
     return plain
 
 

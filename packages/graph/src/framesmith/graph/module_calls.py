@@ -8,7 +8,7 @@ from typing import Final
 import torch
 from torch import fx
 
-_CALL: Final = "_wrapped_call"  # what `GraphModule.__call__` runs
+CALL: Final = "_wrapped_call"  # what `GraphModule.__call__` runs
 _HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
@@ -24,5 +24,5 @@ def make_plain(module: fx.GraphModule) -> fx.GraphModule:
 
     fx's own `__call__` also prints an error and removes its traceback, in which `failures` finds the operation (ADR 0015).
     """
-    setattr(type(module), _CALL, staticmethod(call_forward))
+    setattr(type(module), CALL, staticmethod(call_forward))
     return module

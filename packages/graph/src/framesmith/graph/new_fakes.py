@@ -10,6 +10,8 @@ import torch
 from torch._C import _DisableTorchDispatch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
+META: Final = torch.device("meta")
+
 
 @final
 class NewFakes:
@@ -25,13 +27,12 @@ class NewFakes:
     def like(self, other: torch.Tensor, *, requires_grad: bool = False) -> torch.Tensor:
         """A fake with the sizes, strides, dtype and device of a tensor, and memory of its own. It is a leaf."""
         with _DisableTorchDispatch():
-            plain = torch.empty_strided(other.shape, other.stride(), dtype=other.dtype, device="meta")
+            plain = torch.empty_strided(other.shape, other.stride(), dtype=other.dtype, device=META)
             return self._fake(plain, other.device, requires_grad)
 
-    def over(self, plain: torch.Tensor, device: torch.device) -> torch.Tensor:
-        """A fake over a meta tensor, which is a leaf that requires no gradient."""
-        with _DisableTorchDispatch():
-            return self._fake(plain, device, requires_grad=False)
+    def over_quietly(self, plain: torch.Tensor, device: torch.device) -> torch.Tensor:
+        """A fake over a meta tensor, which is a leaf that requires no gradient, where torch's dispatch to fakes is off."""
+        return self._fake(plain, device, requires_grad=False)
 
     def _fake(self, plain: torch.Tensor, device: torch.device, requires_grad: bool) -> torch.Tensor:
         if device not in self._states:

@@ -59,12 +59,11 @@ from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.shapes import ShapeExpression
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 
 UserStack: TypeAlias = str
 """The user's frames as `traceback.format_list` would join them; goes into `stack_trace` of the node."""
-
-
 _AS_ALWAYS = nullcontext()
 
 
@@ -183,7 +182,7 @@ class Recorder:
         known = self._inputs.find(source)
         if known is not None:
             return known.node
-        if getattr(value, "fake_mode", None) is self._world.mode:
+        if type(value) not in PLAIN_TENSORS and getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
         if not self.runs_as_captured:
             refuse_inference_leaf(value, source.text())
@@ -309,7 +308,7 @@ class Recorder:
     ) -> fx.Node:
         """Record what another node of this graph does on other operands, with a known result."""
         body = self._body
-        copy = body.append(node.op, node.target, args, kwargs)
+        copy = body.append_copy(node, args, kwargs)
         self._complete(body, copy, result, node.meta[IMPURE], node.meta[STEP][1] % 2 == 1, stack)
         return copy
 
@@ -455,10 +454,12 @@ class Recorder:
             return finishing.without_graph(outputs, self._inputs.by_node())
         dead: dict[int, str] = {} if self.runs_as_captured else detach_dead(graph)
         with self.pause_recording():
-            module = finishing.build_module(graph, self._attributes.root, self._world)
+            groups = list(self._repetition.groups())
+            alike = groups if self.runs_as_captured else ()
+            module = finishing.build_module(graph, self._attributes.root, self._world, alike)
             entries = self._inputs.by_node()
             used = [entries[node] for node in module.graph.find_nodes(op="placeholder")]
-            context, groups = self._world.for_backend()[1], self._repetition.groups()
+            context = self._world.for_backend()[1]
             made = finishing.call_backend(self.options, module, groups, used, self._start, context)
         call = finishing.returns_tuple(made, module, self.options.backend_name)
         call = as_inference_tensors(finishing.on_plain_tensors(call, module, used), module, self._start)

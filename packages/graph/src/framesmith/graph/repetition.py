@@ -14,7 +14,8 @@ from framesmith.graph.failures import STEP, changes
 from framesmith.graph.infer import CallKind
 from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.purity import IMPURE
-from framesmith.graph.twins import CopiedResults, copy_results
+from framesmith.graph.result_patterns import ResultPattern
+from framesmith.graph.twins import CopiedResults
 
 Stacks: TypeAlias = tuple[str, str]
 """The user's frames around the operations, as text: when they were recorded first, and now."""
@@ -47,6 +48,7 @@ class Repetition:
 
     def __init__(self) -> None:
         self._stretches: dict[Stretch, list[Stretch]] = {}
+        self._patterns: dict[tuple[Stretch, Stretch], ResultPattern | None] = {}
         self._kept: list[CopiedResults] = []
 
     def groups(self) -> Iterator[tuple[Stretch, ...]]:
@@ -66,7 +68,9 @@ class Repetition:
         """Record the operations with other operands (`known`); returns the new node of each. `returned` are those that the
         program goes on with. Where it can be (and `fakes` is given) the results are copied instead of computed."""
         made = dict(known)
-        results = None if fakes is None else copy_results(fakes, nodes, known, returned, self._kept)
+        first = tuple(nodes)
+        pattern = None if fakes is None else self._pattern(first, tuple(returned))
+        results = None if pattern is None or fakes is None else pattern.copy(fakes, known, self._kept)
         for node in nodes:
             args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda one: made.get(one, one))
             stack = _stack(node, stacks)
@@ -79,13 +83,20 @@ class Repetition:
                 if key not in copy.meta or key == IMPURE:
                     copy.meta[key] = value
             made[node] = copy
-        first = tuple(nodes)
         self._stretches.setdefault(first, [first]).append(tuple(made[node] for node in first))
         return made
+
+    def _pattern(self, nodes: Stretch, returned: Stretch) -> ResultPattern | None:
+        """What is known of the first results, found out for the first repetition."""
+        if (nodes, returned) not in self._patterns:
+            self._patterns[nodes, returned] = ResultPattern.of(nodes, returned)
+        return self._patterns[nodes, returned]
 
 
 def _stack(node: fx.Node, stacks: Stacks) -> str:
     text: str = node.meta.get("stack_trace", "")
+    if stacks[0] == stacks[1]:
+        return text  # a loop
     return text.replace(stacks[0], stacks[1], 1) if text.startswith(stacks[0]) else text
 
 

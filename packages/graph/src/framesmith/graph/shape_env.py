@@ -26,6 +26,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 from torch.utils._sympy.value_ranges import ValueRanges
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.dynamo_package import prepare
@@ -33,6 +34,7 @@ from framesmith.graph.expressions import Expression, Symbol
 from framesmith.graph.infer import translate_input
 from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.options import GraphOptions
+from framesmith.graph.plain_inputs import BackendContext, PlainInputs
 from framesmith.graph.silence import SILENCE
 from framesmith.graph.torch_sources import SourceNames, unwrap
 from framesmith.graph.twins import is_plain_input
@@ -61,10 +63,20 @@ Place: TypeAlias = tuple[str, int, str]
 class LocatedContext(torch._guards.TracingContext):
     """A tracing context that finds the user's current line only when torch asks for it, which is seldom."""
 
-    def __init__(self, mode: FakeTensorMode) -> None:
+    def __init__(self, mode: FakeTensorMode, inputs: PlainInputs) -> None:
         self.place: Callable[[], Place | None] = _nowhere
         self._asked: set[Place] = set()
+        self._inputs = inputs
         super().__init__(mode)
+
+    @property
+    def tensor_to_context(self) -> WeakTensorKeyDictionary:
+        """The attribute that torch reads: how the sizes of inputs are to be treated."""
+        return self._inputs.contexts
+
+    @tensor_to_context.setter
+    def tensor_to_context(self, value: WeakTensorKeyDictionary) -> None:
+        """torch sets an empty one at the beginning."""
 
     @property
     def loc_in_frame(self) -> Place | None:
@@ -123,7 +135,8 @@ class ShapeEnvAdapter:
         )
         self.mode = FakeTensorMode(shape_env=self.env)
         self.fakes = NewFakes(self.mode)
-        self.context = LocatedContext(self.mode)
+        self.plain_inputs = PlainInputs(self.mode, self.names)
+        self.context = LocatedContext(self.mode, self.plain_inputs)
 
     def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
         """A fresh fake mode and tracing context with the same symbols.
@@ -132,15 +145,14 @@ class ShapeEnvAdapter:
         as the caller hands them in, so it fakes them again.
         """
         mode = FakeTensorMode(shape_env=self.env)
-        context = torch._guards.TracingContext(mode)
-        context.tensor_to_context = self.context.tensor_to_context
-        return mode, context
+        return mode, BackendContext(mode, self.plain_inputs)
 
     def release(self) -> None:
         """End the trace: clear torch's caches, so that its ShapeEnv dies with the graph it belongs to (ADR 0014).
 
         Each key names one ShapeEnv, so a later trace loses nothing; one that goes on in another thread computes again.
         """
+        self.plain_inputs.release()
         if self.env.var_to_range:
             for forget in _FORGET:
                 forget()
@@ -167,7 +179,8 @@ class ShapeEnvAdapter:
         """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""
         ours = self.names.wrap(source)
         context = self._context(source, value, dynamic)
-        self.context.tensor_to_context[value] = context
+        self.plain_inputs.set_context(value, context)
+        self.plain_inputs.tell_converter()
         fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
         fake.item_memo = None  # a 0-d number: its content stays unknown, whatever the example holds
         sizes: list[object] = list(fake.shape)
@@ -185,19 +198,12 @@ class ShapeEnvAdapter:
         """
         if not dynamic.is_static(value.dim()) or not is_plain_input(value):
             return None
-        converter = self.mode.fake_tensor_converter
-        storage = value.untyped_storage()
-        if storage in converter.meta_converter.describer.lookup_storage:
+        if self.plain_inputs.knows_memory_of(value):
             return None
         fake = self.fakes.like(value, requires_grad=value.requires_grad)
         if type(value) is torch.nn.Parameter:
             fake._is_param = True  # what torch asks fakes for
-        converter.set_tensor_memo(value, fake)  # type: ignore[arg-type]  # it is a FakeTensor
-        place = converter.meta_converter.describer.get_storage_id(storage)
-        converter.meta_converter.storage_memo[place] = fake.untyped_storage()
-        self.context.tensor_to_context[value] = StatefulSymbolicContext(
-            dynamic_sizes=[DimDynamic.STATIC] * value.dim(), tensor_source=self.names.wrap(source)
-        )
+        self.plain_inputs.add(value, fake, source)
         return fake
 
     def _context(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> StatefulSymbolicContext:

@@ -7,6 +7,7 @@ from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.expressions import Expression
+from framesmith.graph.quick_nodes import copy_node, new_input
 
 
 @final
@@ -28,11 +29,7 @@ class Subgraph:
 
     def placeholder(self, name: str, value: object) -> fx.Node:
         """Add an input after the existing inputs; `value` becomes its example."""
-        after = self._last_placeholder or self.graph._root
-        with self.graph.inserting_after(after):
-            node = self.graph.placeholder(name)
-        # the parameter's name in the generated code: fx makes only the node's unique and valid
-        node.target = node.name
+        node = new_input(self.graph, name, self._last_placeholder or self.graph._root)
         node.meta[EXAMPLE] = value
         self._last_placeholder = node
         self.order.append(node)
@@ -43,6 +40,12 @@ class Subgraph:
         node = self.graph.create_node(op, target, args, dict(kwargs))  # type: ignore[arg-type]  # fx's closed types
         self.order.append(node)
         return node
+
+    def append_copy(self, node: fx.Node, args: tuple[object, ...], kwargs: Mapping[str, object]) -> fx.Node:
+        """Add at the end what a node of this graph does, with other arguments."""
+        copy = copy_node(node, args, dict(kwargs))
+        self.order.append(copy)
+        return copy
 
     def local(self, node: fx.Node) -> fx.Node:
         """The node to use here for a node of this or an enclosing graph.

@@ -1,24 +1,18 @@
-"""Fakes of the results of operations that are recorded once more, without running them: copies of the first results.
+"""What copies of fakes are: of the results of operations that are recorded once more, without running them (`result_patterns`).
 
 The operations and the metadata of their operands are the same, so those of the results are. Copies share memory with each
 other and with the operands as the first results do. One that requires a gradient has a history, so it is no leaf.
 """
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import torch
 from torch import fx
-from torch._C import _DisableTorchDispatch
-from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, operands_of, tensors_in
-from framesmith.graph.execution import storage_of
-from framesmith.graph.new_fakes import NewFakes
-from framesmith.graph.purity import IMPURE, is_switch
-from framesmith.graph.storage_offsets import StorageOffsets
+from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 
 
@@ -101,7 +95,7 @@ class CopiedResults:
         def value_of(node: fx.Node) -> Any:
             if node not in values:
                 known = self._known.get(node, node)
-                values[node] = _replaced(known.meta[EXAMPLE], lambda one: replacements.get(id(one), one))
+                values[node] = replaced(known.meta[EXAMPLE], lambda one: replacements.get(id(one), one))
             return values[node]
 
         found: dict[int, torch.Tensor] = {}
@@ -115,37 +109,18 @@ class CopiedResults:
         return found
 
 
-def copy_results(
-    fakes: NewFakes,
+def add_history(
+    pairs: Sequence[tuple[torch.Tensor, torch.Tensor]],
     nodes: Sequence[fx.Node],
     known: Mapping[fx.Node, fx.Node],
-    returned: Iterable[fx.Node],
-    keep: list[CopiedResults],
-) -> dict[fx.Node, object] | None:
-    """Results for the nodes, if they are recorded again on other operands (`known`); `returned` are those that the program
-    goes on with. None where the operations have to be run on fakes: one writes, or a returned value is a view, or sizes are
-    no numbers. What has to be kept as long as the results is added to `keep`."""
-    operands = [  # also those that stay the same, as parameters of a module that is called twice
-        pair for node in operands_of(nodes) for pair in _pairs(node, known.get(node, node))
-    ]
-    copies = _Copies(fakes, operands)
-    if not all(map(_is_computed, nodes)) or not copies.can_return(returned):
-        return None
-    found = dict.fromkeys(nodes)
-    results: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-    for node in found:
-        for tensor in tensors_in(node.meta[EXAMPLE]):
-            if id(tensor) not in results and not copies.has(tensor):
-                if not _is_plain(tensor) or (tensor.requires_grad and tensor.is_leaf):
-                    return None
-                results[id(tensor)] = tensor, copies.make(tensor)
-    with_history = [pair for pair in results.values() if pair[0].requires_grad]
-    if with_history:
-        made = copies.add_history(with_history, nodes, known)
-        if made is None:
-            return None
-        keep.append(made)
-    return {node: _replaced(node.meta[EXAMPLE], copies.of) for node in found}
+    operands: Sequence[torch.Tensor],
+) -> tuple[CopiedResults, Sequence[torch.Tensor]]:
+    """Make these copies (after the first result of each) results of an operation on the operands, which require a gradient: what
+    has to be kept as long as the new tensors, and these."""
+    results = CopiedResults(nodes, known, operands, pairs)
+    with torch.enable_grad():
+        made: Sequence[torch.Tensor] = _History.apply(results, *operands)  # type: ignore[no-untyped-call]
+    return results, made
 
 
 def is_plain_input(value: torch.Tensor) -> bool:
@@ -160,7 +135,8 @@ def is_plain_input(value: torch.Tensor) -> bool:
         or value._is_view()
         or not value.is_leaf
         or value.storage_offset() != 0
-        or value.untyped_storage().nbytes() != _bytes_of(value)
+        or value.untyped_storage().nbytes()
+        != (value.numel() * value.element_size() if value.is_contiguous() else bytes_of(value))
         or value.is_inference()
         or value.is_conj()
         or value.is_neg()
@@ -172,122 +148,23 @@ def is_plain_input(value: torch.Tensor) -> bool:
     )
 
 
-@final
-class _Copies:
-    """Copies of fakes, by the first one. Invariant: those that share memory share a storage."""
-
-    def __init__(self, fakes: NewFakes, operands: Iterable[tuple[torch.Tensor, torch.Tensor]]) -> None:
-        self._fakes = fakes
-        self._copies: dict[int, torch.Tensor] = {}
-        self._storages: dict[int, torch.UntypedStorage] = {}
-        self._differentiable: dict[int, torch.Tensor] = {}
-        for first, other in operands:
-            self._copies[id(first)] = other
-            self._storages[storage_of(first)] = other.untyped_storage()
-            if other.requires_grad:
-                self._differentiable[id(other)] = other
-
-    def has(self, tensor: torch.Tensor) -> bool:
-        """Whether there is a copy: the tensor is an operand, or met before."""
-        return id(tensor) in self._copies
-
-    def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The copy."""
-        return self._copies[id(tensor)]
-
-    def can_return(self, nodes: Iterable[fx.Node]) -> bool:
-        """Whether these results are computed anew: none shares memory with an operand or another one."""
-        returned = {id(one): one for node in nodes for one in tensors_in(node.meta[EXAMPLE])}.values()
-        storages = [storage_of(one) for one in returned]
-        return (
-            len(set(storages)) == len(storages)
-            and self._storages.keys().isdisjoint(storages)
-            and not any(one._is_view() for one in returned)
-        )
-
-    def make(self, tensor: torch.Tensor) -> torch.Tensor:
-        """A new copy of a plain fake, which is a leaf that requires no gradient."""
-        place = storage_of(tensor)
-        storage = self._storages.get(place)
-        if storage is None and _fills_its_memory(tensor):
-            copy = self._fakes.like(tensor)
-        else:
-            with _DisableTorchDispatch():
-                if storage is None:
-                    storage = torch.UntypedStorage(tensor.untyped_storage().nbytes(), device="meta")  # type: ignore[no-untyped-call]
-                plain = torch.empty(0, dtype=tensor.dtype, device="meta")
-                plain.set_(storage, tensor.storage_offset(), tensor.shape, tensor.stride())
-            copy = self._fakes.over(plain, tensor.device)
-        self._storages[place] = copy.untyped_storage()
-        self._copies[id(tensor)] = copy
-        return copy
-
-    def add_history(
-        self,
-        pairs: Sequence[tuple[torch.Tensor, torch.Tensor]],
-        nodes: Sequence[fx.Node],
-        known: Mapping[fx.Node, fx.Node],
-    ) -> CopiedResults | None:
-        """Make these copies results of an operation on the operands. None if no operand requires a gradient."""
-        operands = list(self._differentiable.values())
-        if not operands:
-            return None
-        results = CopiedResults(nodes, known, operands, pairs)
-        with torch.enable_grad():
-            made = _History.apply(results, *operands)  # type: ignore[no-untyped-call]
-        self._copies.update((id(first), copy) for (first, _), copy in zip(pairs, made, strict=True))
-        return results
-
-
-def _pairs(node: fx.Node, copy: fx.Node) -> Iterable[tuple[torch.Tensor, torch.Tensor]]:
-    return zip(tensors_in(node.meta[EXAMPLE]), tensors_in(copy.meta[EXAMPLE]), strict=True)
-
-
-def _is_computed(node: fx.Node) -> bool:
-    """Whether an operation only computes its result from its operands, or turns a switch, which another one turns back."""
-    return (
-        (not node.meta[IMPURE] or is_switch(node))
-        and not StorageOffsets.are_read_by(node.target)
-        and _holds_values(node.meta[EXAMPLE])
-    )
-
-
-def _holds_values(value: object) -> bool:
-    if isinstance(value, tuple | list):
-        return all(map(_holds_values, value))
-    return value is None or isinstance(value, torch.Tensor) or type(value) in (int, bool, float)
-
-
-def _is_plain(fake: torch.Tensor) -> bool:
-    return (
-        type(fake) is FakeTensor
-        and fake.constant is None
-        and fake.layout is torch.strided
-        and not (fake.is_inference() or fake.is_conj() or fake.is_neg())
-        and all(type(number) is int for number in (*fake.shape, *fake.stride(), fake.storage_offset()))
-    )
-
-
-def _fills_its_memory(fake: torch.Tensor) -> bool:
-    """Whether a plain fake has memory of its own, all of it."""
-    return fake.storage_offset() == 0 and fake.untyped_storage().nbytes() == _bytes_of(fake)
-
-
-def _bytes_of(fake: torch.Tensor) -> int:
+def bytes_of(fake: torch.Tensor) -> int:
+    """How many bytes the memory has that a tensor with these sizes and strides fills, from its start."""
     if 0 in fake.shape:
         return 0
     span = sum((size - 1) * stride for size, stride in zip(fake.shape, fake.stride(), strict=True))
     return (span + 1) * fake.element_size()
 
 
-def _replaced(value: object, copy_of: Callable[[torch.Tensor], torch.Tensor]) -> object:
+def replaced(value: object, copy_of: Callable[[torch.Tensor], torch.Tensor]) -> object:
+    """A result with copies in place of its tensors."""
     if isinstance(value, torch.Tensor):
         return copy_of(value)
     if isinstance(value, tuple):
-        parts = (_replaced(item, copy_of) for item in value)
+        parts = (replaced(item, copy_of) for item in value)
         return (
             tuple(parts) if type(value) is tuple else type(value)(parts)
         )  # a struct sequence, as `max` gives
     if isinstance(value, list):
-        return [_replaced(item, copy_of) for item in value]
+        return [replaced(item, copy_of) for item in value]
     return value

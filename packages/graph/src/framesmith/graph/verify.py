@@ -13,27 +13,30 @@ def verify(graph: fx.Graph) -> list[str]:
     outputs = 0
     names: set[str] = set()
     for node in graph.nodes:
-        where = f"{node.op} {node.name} = {node.target}"
         if node.op == "placeholder":
             if body_started:
-                problems.append(f"{where}: an input after the first operation")
+                problems.append(f"{_place(node)}: an input after the first operation")
         else:
             body_started = True
         if node.name in names:
-            problems.append(f"{where}: the name is used twice")
+            problems.append(f"{_place(node)}: the name is used twice")
         names.add(node.name)
         for argument in node.all_input_nodes:
             if argument.graph is not graph:
-                problems.append(f"{where}: argument {argument.name} belongs to another graph")
+                problems.append(f"{_place(node)}: argument {argument.name} belongs to another graph")
             elif argument not in seen:
-                problems.append(f"{where}: argument {argument.name} is computed later")
+                problems.append(f"{_place(node)}: argument {argument.name} is computed later")
         if outputs:
-            problems.append(f"{where}: stands after the output")
+            problems.append(f"{_place(node)}: stands after the output")
         if node.op == "output":
             outputs += 1
         elif EXAMPLE not in node.meta:
-            problems.append(f"{where}: has no {EXAMPLE}")
+            problems.append(f"{_place(node)}: has no {EXAMPLE}")
         seen.add(node)
     if outputs != 1:
         problems.append(f"the graph has {outputs} outputs instead of one")
     return problems
+
+
+def _place(node: fx.Node) -> str:
+    return f"{node.op} {node.name} = {node.target}"

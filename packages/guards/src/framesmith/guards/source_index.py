@@ -25,8 +25,11 @@ class SourceIndex:
         for guard in guards.added_since(self._mark):
             self._count += 1
             for source in guard.sources:
-                self.add(source)
-                self._guards.setdefault(source, []).append((self._count, guard))
+                held = self._guards.get(source)
+                if held is None:
+                    self.add(source)
+                    held = self._guards[source] = []
+                held.append((self._count, guard))
         self._mark = guards.mark()
 
     def add(self, source: Source) -> None:

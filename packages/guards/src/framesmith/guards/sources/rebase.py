@@ -1,21 +1,25 @@
 """The same path from another start: `layers[0].fc.weight` becomes `layers[1].fc.weight`."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
+from framesmith.guards.comparison import Comparable
 from framesmith.guards.sources.base import Source
+
+_Copy: TypeAlias = Callable[[Source], Source]
 
 
 @final
 class Rebase:
     """Gives, for a source that is read through `old`, the one that is read in the same way through `new`."""
 
-    def __init__(self, old: Source, new: Source) -> None:
-        self._moved: dict[Source, Source | None] = {old: new}
+    def __init__(self, old: Source, new: Source, known: "RebasePattern | None" = None) -> None:
+        self._moved: dict[Source, Source | None] = {old: new} if known is None else known.move(new)
 
     def __call__(self, source: Source) -> Source:
         """The source with the new start; itself, if it is not read through the old one."""
-        moved = self._find(source)
+        moved = self._moved.get(source) or self._find(source)
         return source if moved is None else moved
 
     def _find(self, source: Source) -> Source | None:
@@ -25,6 +29,63 @@ class Rebase:
         moved = None if base is None else _with_base(source, base)
         self._moved[source] = moved
         return moved
+
+
+@final
+class RebasePattern:
+    """Sources below one that will be moved many times, all at once."""
+
+    def __init__(self, old: Source, sources: Iterable[Source]) -> None:
+        self._places: dict[Source, int] = {old: 0}
+        self._steps: list[tuple[int, _Copy]] = []
+        for source in sources:
+            self._add(source)
+
+    def _add(self, source: Source) -> int | None:
+        """The place of a source; None if it is not read through the old one."""
+        place = self._places.get(source)
+        if place is None and source.base is not None:
+            base = self._add(source.base)
+            if base is not None:
+                self._steps.append((base, _copier(source)))
+                place = self._places[source] = len(self._places)
+        return place
+
+    def move(self, new: Source) -> dict[Source, Source | None]:
+        """The source with the new start for each of the sources."""
+        moved = [new]
+        for base, copy in self._steps:
+            moved.append(copy(moved[base]))
+        return dict(zip(self._places, moved, strict=True))
+
+
+def _copier(source: Source) -> _Copy:
+    """What makes the same step from another base. Where the class does nothing of its own when it is made, its slots are set, and the
+    hash is computed from the constants: the constructor of a frozen data class takes four times as long."""
+    kind, base = type(source), source.base
+    names = _fields(source)
+    hashed = source.hash_fields()
+    plain = (
+        kind.__post_init__ is Source.__post_init__
+        and kind._compute_hash is Comparable._compute_hash
+        and hashed[:1] == (base,)
+        and not any(isinstance(one, slice) for one in hashed)
+    )
+    if not plain:
+        return lambda one: _with_base(source, one)
+    set_base, set_hash = kind.__dict__["base"].__set__, Comparable.__dict__["_hash"].__set__
+    rest = [(kind.__dict__[name].__set__, getattr(source, name)) for name in names if name != "base"]
+    constants = hashed[1:]
+
+    def copy(one: Source) -> Source:
+        made = object.__new__(kind)
+        set_base(made, one)
+        for set_field, value in rest:
+            set_field(made, value)
+        set_hash(made, hash((kind, (one, *constants))))
+        return made
+
+    return copy
 
 
 def is_movable(source: Source) -> bool:

@@ -4,15 +4,14 @@ Whether it may do what the plan of that call says, and what the trace has to kno
 in `blocks.recordings`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import torch
 from torch import fx
 
-from framesmith.guards import Family, Guard, Member, Scope, Source
-from framesmith.guards.failure import MISSES
+from framesmith.guards import Family, Guard, Member, Source
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.guards.sources.rebase import Rebase
 from framesmith.variables.blocks.recordings import Inside, Part, Plan
@@ -42,16 +41,10 @@ def find_match(
     policy = tx.wrap.policy
     if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.root)):
         return None
-    scope = Scope({}, {}, {plan.recording.root: module})
-    read = scope.value_of
-    try:
-        for source_of_claim, check in plan.checks:
-            if not check(read(source_of_claim)):
-                return None
-        values = tuple([read(part.source) for part in plan.parts])
-    except MISSES:
+    values = None if plan.checks is None else plan.checks.values(module)
+    if values is None:
         return None
-    rebase = Rebase(plan.recording.root, source)
+    rebase = Rebase(plan.recording.root, source, plan.moves)
     if not are_distinct_alike(wrapper, plan.parts, values, rebase) or not _are_sizes_fixed(
         tx, plan, rebase, values
     ):
@@ -59,7 +52,7 @@ def find_match(
     shared = frozenset(
         part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value
     )
-    return Match(plan, source, values, shared, rebase)
+    return Match(plan, source, tuple(values), shared, rebase)
 
 
 def are_distinct_alike(
@@ -87,11 +80,13 @@ def are_distinct_alike(
 
 def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Sequence[object]) -> bool:
     """Whether the policy makes no size of a tensor among the values symbolic."""
-    return all(
-        tx.wrap.policy.dynamic_dims(rebase(part.source), value).is_static(value.dim())
+    dims = tx.wrap.policy.dynamic_dims
+    tensors = [
+        (part.source, value)
         for part, value in zip(plan.parts, values, strict=True)
         if part.tracker is not None and part.value is not value and isinstance(value, torch.Tensor)
-    )
+    ]
+    return all(dims(rebase(source), value).is_static(value.dim()) for source, value in tensors)
 
 
 def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, fx.Node]:
@@ -100,31 +95,49 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
     inside = plan.insides.get(match.shared)
     if inside is None:
         inside = plan.insides[match.shared] = Inside(match.shared)
-    family = _family(plan, match.shared, inside) if tx.guards.is_apart(match.source) else None
-    if family is not None:
-        tx.guards.add_member(Member(family, match.source, rebase))
-    for guard in plan.guards if family is None else plan.relations:
-        moved = _moved(guard, rebase, inside)
-        if moved is not None:
-            tx.guards.add(moved)
+    _add_guards(tx, match, inside)
     _note_facts(tx, match, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
-    found = dict(zip((part.source for part in plan.parts), match.values, strict=True))
+    values = dict(zip((part.source for part in plan.parts), match.values, strict=True))
     for node, first in plan.inputs.items():
         if not inside(first):
-            value, source = found[first], rebase(first)
+            source = rebase(first)
             known = wrapper.find(source)
             if isinstance(known, TensorTracker):
                 nodes[node] = known.graph_node(tx)
             else:
-                nodes[node] = repeat_tensor(tx, wrapper, value, source).node
-    for first, value in found.items():
+                nodes[node] = repeat_tensor(tx, wrapper, values[first], source).node
+    for first, value in values.items():
         source = rebase(first)
-        if first in match.shared and not (first.base is not None and inside(first.base)):
+        if inside.is_empty or not inside(first):
+            if wrapper.find(source) is None:
+                wrapper.note(value, source)
+        elif first in match.shared and not (first.base is not None and inside(first.base)):
             tx.wrap(value, source)  # for the guard that both modules have it
-        elif not inside(first) and wrapper.find(source) is None:
-            wrapper.note(value, source)
     return nodes
+
+
+def _add_guards(tx: TraceContext, match: Match, inside: Inside) -> None:
+    """Guard the match as a member of a family, or the modules below it that are members; the rest one by one."""
+    plan, rebase = match.plan, match.rebase
+    if plan.members and all(tx.guards.is_apart(rebase(root)) for _, root in plan.members.roots):
+        _move(tx, plan.members.above, rebase, inside)
+        for inner, first in plan.members.roots:
+            root = rebase(first)
+            tx.guards.add_member(Member(inner, root, Rebase(inner.root, root)))
+        _move(tx, plan.members.after, rebase, inside)
+        return
+    family = _family(plan, match.shared, inside) if tx.guards.is_apart(match.source) else None
+    if family is not None:
+        tx.guards.add_member(Member(family, match.source, rebase))
+    _move(tx, plan.guards if family is None else plan.relations, rebase, inside)
+
+
+def _move(tx: TraceContext, guards: Iterable[Guard], rebase: Rebase, inside: Inside) -> None:
+    for guard in guards:
+        moved = _moved(guard, rebase, inside)
+        if moved is not None:
+            tx.guards.add(moved)
 
 
 def _family(plan: Plan, shared: frozenset[Source], inside: Inside) -> Family | None:

@@ -5,7 +5,7 @@ of an entry are complete, another module of which they say the truth does what t
 distinct from each other and from all else as those of the first (`instances` checks both).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import final
 
@@ -16,10 +16,12 @@ from framesmith.graph.arguments import example, operands_of
 from framesmith.graph.arguments import tensors_in as fakes_in
 from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midway
 from framesmith.guards import Family, Guard, Source
+from framesmith.guards.families import FEWEST, members_by_family
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs
+from framesmith.guards.path_checks import PathChecks
 from framesmith.guards.source_index import SourceIndex
 from framesmith.guards.sources import TensorItem
-from framesmith.guards.sources.rebase import is_movable
+from framesmith.guards.sources.rebase import RebasePattern, is_movable
 from framesmith.variables.blocks.moments import Moment
 from framesmith.variables.blocks.operands import known, tensors_in
 from framesmith.variables.blocks.results import can_fill
@@ -67,6 +69,7 @@ class Inside:
 
     def __init__(self, shared: frozenset[Source]) -> None:
         self._found: dict[Source, bool] = dict.fromkeys(shared, True)
+        self.is_empty = not shared
 
     def __call__(self, source: Source) -> bool:
         found = self._found.get(source)
@@ -78,14 +81,27 @@ class Inside:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """Modules below one that are members of families, or the first ones of these (`roots`), and the guards that the families do not
+    say: those `above` the modules, and those to be added `after` them."""
+
+    above: tuple[Guard, ...]
+    roots: tuple[tuple[Family, Source], ...]
+    after: tuple[Guard, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """How to repeat a call."""
 
     recording: Recording
     guards: tuple[Guard, ...]
     """The guards on what is read below its module."""
-    checks: tuple[tuple[Source, Callable[[object], bool]], ...]
-    """How the claims of these guards are checked, by source."""
+    checks: PathChecks | None
+    """Checks their claims, and reads the parts of another module."""
+    moves: RebasePattern | None
+    """Gives the sources below another module."""
     parts: tuple[Part, ...]
     """The objects below its module, in the order of their paths."""
     fixed: frozenset[int]
@@ -102,6 +118,8 @@ class Plan:
     """The families of modules that share the same parts with the first one."""
     insides: dict[frozenset[Source], Inside]
     """What is read through these parts."""
+    members: Members | None
+    """Those of families below its module."""
 
 
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
@@ -138,11 +156,49 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
         return None
     fixed = frozenset(place for place, argument in enumerate(arguments) if _shows_more(index, argument))
     relations = tuple(guard for guard in guards if guard.source is None)
-    checks = tuple(
-        (one.source, one.claim.check) for one in guards if one.source and isinstance(one.claim, Claim)
-    )
+    sources = [part.source for part in parts]
+    claims = [(one.source, one.claim) for one in guards if one.source and isinstance(one.claim, Claim)]
+    root = recording.source
+    members = _members_below(tx, set(below[1:]), guards)
     return Plan(
-        recording, tuple(guards), checks, tuple(parts), fixed, nodes, inputs, others, relations, {}, {}
+        recording,
+        tuple(guards),
+        None if root is None else PathChecks(root, claims, sources),
+        None if root is None else RebasePattern(root, sources),
+        tuple(parts),
+        fixed,
+        nodes,
+        inputs,
+        others,
+        relations,
+        {},
+        {},
+        members,
+    )
+
+
+def _members_below(tx: TraceContext, below: Set[Source], guards: Sequence[Guard]) -> Members | None:
+    """The modules below one (the layers of a stage) of which families speak, if that is most of what is guarded there. A guard set
+    holds no member below another, so of such modules the outer ones are taken."""
+    held: dict[Source, tuple[Family, Sequence[Guard]]] = {}
+    for family, members in members_by_family(tx.guards.items).items():
+        roots = {family.root: family.guards, **{one.root: one.guards for one in members}}
+        found = {root: (family, said) for root, said in roots.items() if root in below}
+        if len(found) >= FEWEST:
+            held |= found
+    held = {root: said for root, said in held.items() if held.keys().isdisjoint(root.ancestors())}
+    said = {id(guard) for _, guards_there in held.values() for guard in guards_there}
+    rest = [guard for guard in guards if id(guard) not in said]
+    if 2 * len(rest) > len(guards):
+        return None
+    above = [
+        one for one in rest if one.source and held.keys().isdisjoint((one.source, *one.source.ancestors()))
+    ]
+    after = set(map(id, rest)).difference(map(id, above))
+    return Members(
+        tuple(above),
+        tuple([(family, root) for root, (family, _) in held.items()]),
+        tuple([one for one in rest if id(one) in after]),
     )
 
 

@@ -1,0 +1,51 @@
+"""Nodes as `fx.Graph` makes them, without what it does for callers that it does not know.
+
+`Graph.create_node` looks through all arguments for symbolic numbers and derives the name of a node from its target anew each time;
+`Graph.placeholder` keeps a target that is then replaced. Both are half of the cost of a repeated operation. A node made here has
+the name, the place and the entries in the graph's tables that fx would have given it.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+from torch import fx
+from torch.fx.node import Target
+
+_KINDS: Final = 4096
+
+
+def copy_node(node: fx.Node, args: tuple[object, ...], kwargs: dict[str, object]) -> fx.Node:
+    """Add, at the end of its graph, what a call does with other arguments. These hold no raw symbolic number."""
+    graph = node.graph
+    return _insert(graph, graph._root, _candidate(node.op, node.target), node.op, node.target, args, kwargs)
+
+
+def new_input(graph: fx.Graph, name: str, after: fx.Node) -> fx.Node:
+    """Add a placeholder after another node. Its target, the parameter in the text of the graph, is its name."""
+    return _insert(graph, after._next, name, "placeholder", None, (), {})
+
+
+def _insert(
+    graph: fx.Graph,
+    before: fx.Node,
+    candidate: str,
+    op: str,
+    target: Target | None,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+) -> fx.Node:
+    """Without a target it is the name that the node gets."""
+    namespace = graph._graph_namespace
+    name = namespace.create_name(candidate, None)
+    node = fx.Node(graph, name, op, name if target is None else target, args, kwargs)  # type: ignore[arg-type]  # fx's closed types
+    namespace.associate_name_with_obj(name, node)
+    before._prepend(node)
+    graph._find_nodes_lookup_table.insert(node)
+    graph._len += 1
+    return node
+
+
+@lru_cache(maxsize=_KINDS)
+def _candidate(op: str, target: Target) -> str:
+    """What fx makes the name of."""
+    return fx.Graph()._target_to_str(target)
