@@ -273,3 +273,20 @@ def test_a_logger_that_is_enabled_later_logs() -> None:
     finally:
         LOGGER.removeHandler(handler)
     assert records == [("rows 3", "f")] * 2
+
+
+class Pretrained(nn.Module):
+    """Writes its weights through `.data` after `nn.Embedding` has filled a row of them under `no_grad`."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(5, 4, padding_idx=0)
+        self.words.weight.data.normal_(0.0, 0.02)
+        self.words.weight.data[self.words.padding_idx].zero_()
+
+    def forward(self, indices):
+        return self.words(indices)
+
+
+def test_weights_are_written_again_behind_a_row_of_them() -> None:
+    check(lambda indices: Pretrained()(indices), torch.tensor([[0, 1, 2]]), breaks=0)
