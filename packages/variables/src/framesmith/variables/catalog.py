@@ -55,6 +55,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.gradients import (
     backward_calls,
     grad_calls,
+    tensor_hooks,
 )
 from framesmith.variables.graph_nodes import (
     arguments,
@@ -235,6 +236,7 @@ TORCH_CONTEXTS: Final[Family] = (
 GRADIENTS: Final[Family] = (
     backward_calls.ROWS,
     grad_calls.ROWS,
+    tensor_hooks.ROWS,
 )
 HIGHER_ORDER: Final[Family] = (
     autograd_functions.ROWS,

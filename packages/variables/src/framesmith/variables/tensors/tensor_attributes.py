@@ -7,6 +7,7 @@ from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
+from framesmith.graph.tensor_hooks import hooked
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.plain_tensors import PLAIN_TENSORS, read_unasked
@@ -108,9 +109,11 @@ def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @ROWS.entry(READERS, "retains_grad")
 def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """`retains_grad`: False for a tensor created in the trace,
-    where `retain_grad()` breaks the graph; guarded for an input."""
+    """`retains_grad`: False for a tensor created in the trace, as
+    long as the graph retains no gradient; guarded for an input."""
     if tensor.value is None:
+        if any(hooked(tx.graph.graph)):
+            raise GraphBreak(TENSOR_INTERNALS, "Tensor.retains_grad")
         return Constant(False)
     retains = bool(read_unasked(tensor.value, "retains_grad"))
     tx.guard(tensor, TensorProperty.of(tensor.value, "retains_grad", retains))
