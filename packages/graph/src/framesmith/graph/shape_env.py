@@ -35,10 +35,10 @@ from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.silence import SILENCE
 from framesmith.graph.torch_sources import SourceNames, unwrap
-from framesmith.graph.twins import is_plain_input
+from framesmith.graph.twins import gradient_apart, is_plain_input
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
-from framesmith.guards.sources.tensors import TensorSize
+from framesmith.guards.sources.tensors import Gradient, TensorSize
 
 _Treatments: TypeAlias = Mapping[Dim, DimDynamic]
 _PLAIN: _Treatments = {
@@ -124,6 +124,7 @@ class ShapeWorld:
         self.mode = FakeTensorMode(shape_env=self.env)
         self.fakes = NewFakes(self.mode)
         self.context = LocatedContext(self.mode)
+        self._gradients: list[torch.Tensor] = []  # in the mode of a backend, see `gradient_apart`
 
     def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
         """A fresh fake mode and tracing context with the same symbols.
@@ -133,7 +134,13 @@ class ShapeWorld:
         """
         mode = FakeTensorMode(shape_env=self.env)
         context = torch._guards.TracingContext(mode)
-        context.tensor_to_context = self.context.tensor_to_context
+        contexts = context.tensor_to_context = self.context.tensor_to_context
+        for value in list(contexts):
+            gradient = gradient_apart(value)
+            if gradient is not None and gradient in contexts:
+                known = contexts[gradient]
+                given = {"source": known.tensor_source, "symbolic_context": known}
+                self._gradients.append(mode.from_tensor(gradient, **given))
         return mode, context
 
     def release(self) -> None:
@@ -141,6 +148,7 @@ class ShapeWorld:
 
         Each key names one ShapeEnv, so a later trace loses nothing; one that goes on in another thread computes again.
         """
+        self._gradients.clear()
         if self.env.var_to_range:
             for forget in _FORGET:
                 forget()
@@ -167,8 +175,10 @@ class ShapeWorld:
         """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""
         ours = self.names.wrap(source)
         context = self._context(source, value, dynamic)
+        first = self._fake_gradient(source, value, dynamic)
         self.context.tensor_to_context[value] = context
         fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
+        del first  # of which the fake has become the gradient
         fake.item_memo = None  # a 0-d number: its content stays unknown, whatever the example holds
         sizes: list[object] = list(fake.shape)
         for dim, size in enumerate(sizes):
@@ -176,6 +186,16 @@ class ShapeWorld:
                 self._origins[size.node.expr] = TensorSize(source, dim)
         self.drop_pending()  # symbols of an input are bound by the input, not by the next operation
         return fake
+
+    def _fake_gradient(
+        self, source: Source, value: torch.Tensor, dynamic: DynamicDims
+    ) -> torch.Tensor | None:
+        """The fake of a gradient that has to be made before that of its leaf."""
+        gradient = gradient_apart(value)
+        if gradient is None:
+            return None
+        treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
+        return self.fake(Gradient(source), gradient, treatment)
 
     def plain_fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor | None:
         """The fake of an input with static sizes that has nothing more to show than its metadata, as nearly all parameters.
