@@ -6,7 +6,7 @@ A place is taken in the graph since a hook belongs to the history that the tenso
 is differentiated before. Nothing runs the hook before it is there: a graph with hooks has no backward pass.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import final
 
 import torch
@@ -32,7 +32,8 @@ def attach_hook(tensor: torch.Tensor, slot: HookSlot) -> None:
     """Take a place for a hook. Raises TypeError where a backend traces the graph: what it makes would not run the hook."""
     if type(tensor) is not torch.Tensor:
         raise TypeError(f"a hook can be attached to a plain tensor only, not to {type(tensor).__name__}")
-    slot.handle = tensor.register_hook(_nothing_yet)
+    register: Callable[[object], RemovableHandle] = tensor.register_hook  # torch's has no types
+    slot.handle = register(_nothing_yet)
 
 
 def _nothing_yet(gradient: torch.Tensor) -> None:

@@ -26,7 +26,7 @@ class HookSlotTracker(Tracker):
     """The place of a hook, made by each call of the entry; filling it is a change that is made after the graph."""
 
     def __init__(self, source: NewObject, hook: Tracker) -> None:
-        self.source = source
+        self.place = self.source = source
         self.hook = hook
 
     @property
@@ -40,7 +40,7 @@ class HookSlotTracker(Tracker):
 
     def replay(self, writer: Writer) -> None:
         """Fill it."""
-        writer.statement(f"{writer.load(self.source)}.fill({writer.value(self.hook)})")
+        writer.statement(f"{writer.load(self.place)}.fill({writer.value(self.hook)})")
 
 
 @final
@@ -57,7 +57,7 @@ class HookHandle(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """The handle that the graph left in the place."""
-        return f"{writer.load(self.slot.source)}.handle"
+        return f"{writer.load(self.slot.place)}.handle"
 
 
 @ROWS.call(torch.Tensor.register_hook)
@@ -65,7 +65,7 @@ def register_hook(tx: TraceContext, self: Tracker, hook: Tracker) -> Tracker:
     """`tensor.register_hook(hook)`."""
     _require_gradient(tx, self, "cannot register a hook on a tensor that doesn't require gradient")
     number = tx.graph.length()
-    if number is None or not _is_computed(tx, self):
+    if number is None or not _is_computed(self, tx):
         raise GraphBreak(NATIVE_CALL, "Tensor.register_hook()")
     source = NewObject(number, HookSlot, (), "hook")
     place = tx.graph.object_input(source, HookSlot())
@@ -81,7 +81,7 @@ def retain_grad(tx: TraceContext, self: Tracker) -> Tracker:
     _require_gradient(tx, self, "can't retain_grad on Tensor that has requires_grad=False")
     if isinstance(self, TensorTracker) and _is_existing_leaf(tx, self):
         return Constant(None)
-    if tx.graph.length() is None or not _is_computed(tx, self):
+    if tx.graph.length() is None or not _is_computed(self, tx):
         raise GraphBreak(BACKWARD_CALL, "Tensor.retain_grad()")
     tx.graph.call("call_method", "retain_grad", (self.graph_node(tx),), result=None)
     return Constant(None)
@@ -93,7 +93,7 @@ def _require_gradient(tx: TraceContext, tensor: Tracker, message: str) -> None:
         raise_observed(tx, RuntimeError, message)
 
 
-def _is_computed(tx: TraceContext, tensor: Tracker) -> TypeGuard[TensorTracker]:
+def _is_computed(tensor: Tracker, tx: TraceContext) -> TypeGuard[TensorTracker]:
     """Whether it is a plain tensor of the trace with a history, and the backend runs its operations as they are."""
     return (
         isinstance(tensor, TensorTracker)
