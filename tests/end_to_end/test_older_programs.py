@@ -290,3 +290,43 @@ class Pretrained(nn.Module):
 
 def test_weights_are_written_again_behind_a_row_of_them() -> None:
     check(lambda indices: Pretrained()(indices), torch.tensor([[0, 1, 2]]), breaks=0)
+
+
+def test_the_version_is_parsed_by_packaging() -> None:
+    pytest.importorskip("packaging.version")
+    check_source(
+        """
+import torch
+from packaging.version import parse
+def f(x):
+    return (x if parse(torch.__version__) < parse("1.10") else x * 2), set("2.") <= set(torch.__version__)
+def args(): return (torch.ones(3),)
+""",
+        breaks=0,
+    )
+
+
+def test_a_function_in_c_is_wrapped() -> None:
+    check_source(
+        """
+import functools, torch
+def plus(fn):
+    @functools.wraps(fn)
+    def inner(*args): return fn(*args) + 1
+    return inner
+def f(x):
+    g = plus(torch.sin)
+    return g(x), g.__name__, g.__wrapped__ is torch.sin, hasattr(len, "foo"), getattr(torch.sin, "__dict__", None)
+def args(): return (torch.ones(3),)
+""",
+        breaks=0,
+    )
+
+
+def test_a_size_is_checked() -> None:
+    def f(lengths):
+        n = int(lengths.max())
+        torch._check_is_size(n)
+        return torch.arange(n)[None, :] < lengths[:, None]
+
+    check(f, torch.tensor([3, 5]), options={"fullgraph": True}, breaks=0)
