@@ -330,3 +330,38 @@ def test_a_size_is_checked() -> None:
         return torch.arange(n)[None, :] < lengths[:, None]
 
     check(f, torch.tensor([3, 5]), options={"fullgraph": True}, breaks=0)
+
+
+DATA = {
+    "clipped": "w.data = w.data.clamp(-0.5, 0.5)",
+    "with a gradient": "(x * w).sum().backward(); w.data = w.data - 0.1 * w.grad.data",
+    "behind a saved value": "y = x * w * w; w.data = w.data * 2; x = x + y",
+    "then changed": "v = w.data * 2; w.data = v; v.add_(1); w.data.mul_(0.5); x = x + v",
+    "beside an old view": "w.data = w.data * 2; view.add_(1); x = x + view",
+    "twice": "a = w.data; w.data = a + 1; w.data = w.data + a",
+    "in a block": "with torch.no_grad(): w.data = w.data + 1",
+}
+LEFT = {
+    "of another type": "w.data = w.data.double(); w.data = w.data.float()",
+    "of another size": "w.data = torch.cat([w.data, w.data]); x = w.shape[0] * x; w.data = w.data[:3].clone()",
+    "an existing tensor": "w.data = other; w.data.add_(1); x = x + other",
+    "with a history": "w.data = w * 2",
+    "a view": "w.data = (x * 2)[0:3]",
+}
+
+
+@pytest.mark.parametrize("name", [*DATA, *LEFT])
+def test_a_parameter_gets_other_data(name) -> None:
+    lines = {**DATA, **LEFT}[name]
+    report = check_source(
+        f"""
+import torch
+w = torch.nn.Parameter(torch.tensor([1.0, -2.0, 3.0]))
+view, other = w.data[:], torch.ones(3)
+def f(x):
+    {lines}
+    return x * w, view * 1
+def args(): return (torch.ones(3),)
+"""
+    )
+    assert name in LEFT or not report.breaks

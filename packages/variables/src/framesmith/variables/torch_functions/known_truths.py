@@ -29,11 +29,11 @@ def truth(tx: TraceContext, tensor: TensorTracker) -> bool | Tracker:
     """`bool(tensor)`: the tensor itself where its truth is known in the running graph only."""
     if not is_captured(tx) or tensor.fake.dim():
         return tensor
-    found = read_input(tx, tensor) if tensor.value is not None else _compared(tx, tensor.node)
+    found = read_input(tx, tensor) if tensor.value is not None else _read_comparison(tx, tensor.node)
     return tensor if found is None else found.realize().truth(tx)
 
 
-def _compared(tx: TraceContext, node: fx.Node) -> Tracker | None:
+def _read_comparison(tx: TraceContext, node: fx.Node) -> Tracker | None:
     """The comparison `number == 0` or `number % 2 == 0` that a node makes of an input, on numbers."""
     symbol = _COMPARISONS.get(node.target) if node.op == "call_function" else None
     parts = _operands(node) if symbol is not None else None
