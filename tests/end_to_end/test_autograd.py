@@ -592,3 +592,11 @@ def test_functions_on_tensors_of_inference_mode(kind, is_inside):
             else:
                 assert torch.equal(program(left), compiled(right))
             assert torch.equal(left, right)
+
+
+def test_options_of_a_checkpoint_that_say_nothing_new():
+    def f(x):
+        options = {"determinism_check": "default", "debug": False, "early_stop": True}
+        return torch.utils.checkpoint.checkpoint(torch.sin, x * 2, use_reentrant=False, **options)
+
+    check(f, torch.ones(3, requires_grad=True), breaks=0)

@@ -236,3 +236,36 @@ def f(x):
         return x, rounds
 """
     check_source(source, calls=2, backward=False)
+
+
+CONDITIONS = [
+    "n == 0",
+    "n % 2 == 0",
+    "n > 1 or n < 0",
+    "n",
+    "not flag",
+    "n % -2 == 0",
+    "small == 300",
+    "n == 0.0",
+    "n + 1 == 1",
+]
+DECIDED = CONDITIONS[:5]
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_number_in_an_input_decides_a_branch(condition, fullgraph) -> None:
+    source = f"""
+import torch
+n, flag, small = torch.tensor(0), torch.tensor(False), torch.tensor(44, dtype=torch.uint8)
+def f(x):
+    if {condition}:
+        x = x * 2
+    n.add_(1)
+    flag.fill_(True)
+    return x
+def args(): return (torch.ones(2),)
+"""
+    if not fullgraph or condition in DECIDED:
+        report = check_source(source, calls=6, options={"fullgraph": fullgraph})
+        assert bool(report.breaks) != fullgraph

@@ -136,6 +136,12 @@ def warned(x):
     return x + 1
 
 
+def hooked(x):
+    y = x * 2
+    y.register_hook(lambda gradient: gradient * 3)
+    return y
+
+
 def increase(x, *rest):
     if rest and isinstance(rest[0], list) and isinstance(rest[0][0], float):
         rest[0][0] += 1
@@ -184,6 +190,8 @@ PROGRAMS = {
     "OpenBlock": (switched, X),
     "ScriptFunctionTracker": (lambda x: scripted(x) * 2, X),
     "DeferredCall": (warned, X),
+    "HookSlotTracker": (hooked, X.clone().requires_grad_()),
+    "HookHandle": (hooked, X.clone().requires_grad_()),
 }
 
 

@@ -320,3 +320,33 @@ def test_a_backward_pass_from_a_history_that_was_changed_in_place_raises_as_in_e
             result.sum().backward()
         told.append(str(caught.value).partition("Hint")[0])
     assert told[0] == told[1]
+
+
+FLAT = {
+    "gradients": "p.grad = flat[start:end].view_as(p)",
+    "parameters": "p.data = flat[start:end].view_as(p); p.grad = torch.ones_like(p)",
+    "both": "p.data = flat[start:end].view_as(p); p.grad = other[0, start:end].view_as(p)",
+}
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize("kind", FLAT)
+def test_views_of_one_buffer_are_gradients_or_parameters(kind, backend):
+    report = check_source(
+        f"""
+import torch
+torch.manual_seed(3)
+model, flat, other = torch.nn.Linear(4, 2), torch.ones(10), torch.ones(2, 10)
+for p, start, end in zip(model.parameters(), (0, 8), (8, 10)):
+    {FLAT[kind]}
+def f(x):
+    with torch.no_grad():
+        flat.mul_(0.5)
+        other.mul_(0.5)
+    model(x).sum().backward()
+    return flat.norm(), other.norm()
+def args(): return (torch.ones(3, 4),)
+""",
+        backend=backend,
+    )
+    assert not report.breaks

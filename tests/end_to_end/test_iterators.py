@@ -322,3 +322,25 @@ def args():
 
 def test_the_rest_of_an_unpacked_iterator_is_asked_for_an_iterator_again():
     check_source(ITERATORS_THAT_START_AGAIN, breaks=0)
+
+
+COUNTS = {
+    "one": ("itertools.count(3)", "return x * next(c) + next(c)"),
+    "in a zip": ("itertools.count(3)", "return [a * i for a, i in zip(x, c)], next(c)"),
+    "in a branch": ("itertools.count()", "n = next(c)\n    return x + n if n % 2 else x - n"),
+    "another step": ("itertools.count(3, 2)", "return x * next(c)"),
+    "floats": ("itertools.count(0.5)", "return x * next(c)"),
+    "large": ("itertools.count(1 << 70)", "return x * (next(c) % 7)"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_an_existing_count_goes_on(name):
+    made, lines = COUNTS[name]
+    report = check_source(
+        f"import itertools, torch\nc = {made}\ndef args(): return (torch.arange(3.0),)\ndef f(x):\n    {lines}\n",
+        calls=5,
+    )
+    if name in ("one", "in a zip"):
+        assert not report.breaks
+        assert report.graphs == 2  # the number becomes symbolic

@@ -431,3 +431,24 @@ def test_modules_are_made_in_a_trace_beside_torch_compile():
         assert not frontend.explain(f, X).breaks
     finally:
         torch.nn.Module.__init__, torch.nn.Module.__setstate__ = before
+
+
+def test_an_encoder_asks_the_padding_mask_as_in_eager():
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1).eval()
+
+    @torch.no_grad()
+    def f(x, padding):
+        return encoder(x, src_key_padding_mask=padding)
+
+    check(f, torch.randn(2, 3, 8), torch.tensor([[False, False, True]] * 2))
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.RAdam, torch.optim.ASGD])
+def test_a_capturable_optimizer_refuses_the_processor_as_in_eager(kind, foreach):
+    def f(model, x):
+        optimizer = kind(model.parameters(), capturable=True, foreach=foreach)
+        model(x).sum().backward()
+        optimizer.step()
+
+    check(f, nn.Linear(4, 2), torch.randn(3, 4))

@@ -273,3 +273,95 @@ def test_a_logger_that_is_enabled_later_logs() -> None:
     finally:
         LOGGER.removeHandler(handler)
     assert records == [("rows 3", "f")] * 2
+
+
+class Pretrained(nn.Module):
+    """Writes its weights through `.data` after `nn.Embedding` has filled a row of them under `no_grad`."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(5, 4, padding_idx=0)
+        self.words.weight.data.normal_(0.0, 0.02)
+        self.words.weight.data[self.words.padding_idx].zero_()
+
+    def forward(self, indices):
+        return self.words(indices)
+
+
+def test_weights_are_written_again_behind_a_row_of_them() -> None:
+    check(lambda indices: Pretrained()(indices), torch.tensor([[0, 1, 2]]), breaks=0)
+
+
+def test_the_version_is_parsed_by_packaging() -> None:
+    pytest.importorskip("packaging.version")
+    check_source(
+        """
+import torch
+from packaging.version import parse
+def f(x):
+    return (x if parse(torch.__version__) < parse("1.10") else x * 2), set("2.") <= set(torch.__version__)
+def args(): return (torch.ones(3),)
+""",
+        breaks=0,
+    )
+
+
+def test_a_function_in_c_is_wrapped() -> None:
+    check_source(
+        """
+import functools, torch
+def plus(fn):
+    @functools.wraps(fn)
+    def inner(*args): return fn(*args) + 1
+    return inner
+def f(x):
+    g = plus(torch.sin)
+    return g(x), g.__name__, g.__wrapped__ is torch.sin, hasattr(len, "foo"), getattr(torch.sin, "__dict__", None)
+def args(): return (torch.ones(3),)
+""",
+        breaks=0,
+    )
+
+
+def test_a_size_is_checked() -> None:
+    def f(lengths):
+        n = int(lengths.max())
+        torch._check_is_size(n)
+        return torch.arange(n)[None, :] < lengths[:, None]
+
+    check(f, torch.tensor([3, 5]), options={"fullgraph": True}, breaks=0)
+
+
+DATA = {
+    "clipped": "w.data = w.data.clamp(-0.5, 0.5)",
+    "with a gradient": "(x * w).sum().backward(); w.data = w.data - 0.1 * w.grad.data",
+    "behind a saved value": "y = x * w * w; w.data = w.data * 2; x = x + y",
+    "then changed": "v = w.data * 2; w.data = v; v.add_(1); w.data.mul_(0.5); x = x + v",
+    "beside an old view": "w.data = w.data * 2; view.add_(1); x = x + view",
+    "twice": "a = w.data; w.data = a + 1; w.data = w.data + a",
+    "in a block": "with torch.no_grad(): w.data = w.data + 1",
+}
+LEFT = {
+    "of another type": "w.data = w.data.double(); w.data = w.data.float()",
+    "of another size": "w.data = torch.cat([w.data, w.data]); x = w.shape[0] * x; w.data = w.data[:3].clone()",
+    "an existing tensor": "w.data = other; w.data.add_(1); x = x + other",
+    "with a history": "w.data = w * 2",
+    "a view": "w.data = (x * 2)[0:3]",
+}
+
+
+@pytest.mark.parametrize("name", [*DATA, *LEFT])
+def test_a_parameter_gets_other_data(name) -> None:
+    lines = {**DATA, **LEFT}[name]
+    report = check_source(
+        f"""
+import torch
+w = torch.nn.Parameter(torch.tensor([1.0, -2.0, 3.0]))
+view, other = w.data[:], torch.ones(3)
+def f(x):
+    {lines}
+    return x * w, view * 1
+def args(): return (torch.ones(3),)
+"""
+    )
+    assert name in LEFT or not report.breaks

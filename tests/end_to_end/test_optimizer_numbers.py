@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from tests.end_to_end.support import check_source
+from tests.end_to_end.support import check, check_source
+from torch import nn
 
 from framesmith import frontend
 
@@ -84,3 +85,18 @@ def test_a_tensor_without_dimensions_keeps_its_type_beside_such_a_number(kind):
         f"def args(): return [torch.tensor(3.0), torch.tensor(7, dtype=torch.{kind})]\n",
         backward=False,
     )
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW, torch.optim.SGD, torch.optim.Adagrad])
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_a_fused_step_runs_as_captured_or_not_at_all(kind, backend):
+    model = nn.Linear(4, 2)
+    optimizer = kind(model.parameters(), lr=0.1, fused=True)
+
+    def f(model, optimizer, x):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+    report = check(f, model, optimizer, torch.randn(3, 4), backend=backend, tolerance=1e-6)
+    assert bool(report.breaks) == (backend is not None)

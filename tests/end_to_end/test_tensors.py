@@ -432,3 +432,14 @@ def test_an_operation_that_fails_logs_nothing(caplog):
 
     check(fails, torch.ones(3))
     assert not [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")]
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize("window", [torch.hann_window(8), torch.zeros(8)], ids=["overlaps", "refused"])
+def test_an_inverse_fourier_transform_reads_its_window_at_run_time(window, backend):
+    def f(x, window):
+        spectrum = torch.stft(x, 8, 4, window=torch.ones(8), return_complex=True)
+        return torch.istft(spectrum, 8, 4, window=window), spectrum.istft(8, 4, window=window, length=30)
+
+    report = check(f, torch.randn(2, 32), window, backend=backend)
+    assert backend or window.sum() == 0 or not report.breaks

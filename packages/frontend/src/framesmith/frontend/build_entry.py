@@ -127,7 +127,7 @@ class Trace:
         recorder.user_stack = lambda: stack_text(user_stack(machine.frames))
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
-        recorder.asking = lambda: machine.frame.code
+        recorder.asking = lambda: (machine.frame.code, machine.frame.locals.get)
         recorder.on_warning = lambda operation: check_filters(self.tx, operation)
         return self.interpreter.run(raised)
 

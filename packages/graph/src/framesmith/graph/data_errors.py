@@ -28,6 +28,7 @@ _REASONS: Final[dict[str, str]] = {
         "scatter_reduce_ take take_along_dim put put_ getitem setitem __getitem__ __setitem__ select narrow "
         "masked_scatter masked_scatter_ max_unpool1d max_unpool2d max_unpool3d"
     ),
+    "a window leaves out samples": "istft",
     "a class or position is out of range": "one_hot unravel_index",
     "a target or weight is out of range": (
         "cross_entropy linear_cross_entropy nll_loss nll_loss_nd nll_loss2d multi_margin_loss multilabel_margin_loss binary_cross_entropy ctc_loss "

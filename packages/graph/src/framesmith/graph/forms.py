@@ -19,7 +19,7 @@ class Form(NamedTuple):
 
     memory: int
     requires_grad: bool
-    is_leaf: bool
+    is_leaf: bool | None
     numbers: tuple[object, ...]
 
 
@@ -27,7 +27,15 @@ def form_of(tensor: torch.Tensor) -> Form:
     """The present form."""
     strided = tensor.layout is torch.strided and not tensor.is_nested
     numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset()) if strided else ()
-    return Form(storage_of(tensor), tensor.requires_grad, tensor.is_leaf, numbers)
+    return Form(storage_of(tensor), tensor.requires_grad, _is_leaf(tensor), numbers)
+
+
+def _is_leaf(tensor: torch.Tensor) -> bool | None:
+    """None for a view that was made under `no_grad` and whose memory was changed in place since: autograd refuses to say."""
+    try:
+        return tensor.is_leaf
+    except RuntimeError:
+        return None
 
 
 @final

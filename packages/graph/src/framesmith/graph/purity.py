@@ -13,6 +13,7 @@ from torch import fx
 from torch.fx.operator_schemas import get_signature_for_torch_op
 
 from framesmith.graph.inference_blocks import BLOCK_SWITCHES
+from framesmith.graph.tensor_hooks import attach_hook
 
 IMPURE = "framesmith_impure"
 
@@ -45,6 +46,7 @@ _MUTATING_FUNCTIONS = frozenset(
         operator.ilshift,
         operator.irshift,
         operator.imatmul,
+        attach_hook,
     }
 )
 _TORCH_MODULES = ("torch", "math", "operator", "_operator", "builtins")

@@ -64,6 +64,8 @@ from framesmith.guards.sources.base import Source
 
 UserStack: TypeAlias = str
 """The user's frames as `traceback.format_list` would join them; goes into `stack_trace` of the node."""
+Asking: TypeAlias = tuple[CodeType, Callable[[str], object]]  # of the frame that runs now; reads a local
+
 _AS_ALWAYS = nullcontext()
 
 
@@ -92,7 +94,7 @@ class Recorder:
         self.forms = FormChanges.none()
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
-        self.asking: Callable[[], CodeType] | None = None  # the code whose frame runs now
+        self.asking: Callable[[], Asking] | None = None
         self.on_warning: Callable[[str], None] | None = None  # told of an operation that has warned
         self.step = 0
         self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs

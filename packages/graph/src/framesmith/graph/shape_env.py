@@ -37,10 +37,10 @@ from framesmith.graph.options import GraphOptions
 from framesmith.graph.plain_inputs import BackendContext, PlainInputs
 from framesmith.graph.silence import SILENCE
 from framesmith.graph.torch_sources import SourceNames, unwrap
-from framesmith.graph.twins import is_plain_input
+from framesmith.graph.twins import gradient_apart, is_plain_input
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
-from framesmith.guards.sources.tensors import TensorSize
+from framesmith.guards.sources.tensors import Gradient, TensorSize
 
 _Treatments: TypeAlias = Mapping[Dim, DimDynamic]
 _PLAIN: _Treatments = {
@@ -137,6 +137,8 @@ class ShapeEnvAdapter:
         self.fakes = NewFakes(self.mode)
         self.plain_inputs = PlainInputs(self.mode, self.names)
         self.context = LocatedContext(self.mode, self.plain_inputs)
+        self._apart: list[torch.Tensor] = []  # gradients, see `gradient_apart`
+        self._gradients: list[torch.Tensor] = []  # their fakes in the mode of a backend
 
     def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
         """A fresh fake mode and tracing context with the same symbols.
@@ -145,7 +147,12 @@ class ShapeEnvAdapter:
         as the caller hands them in, so it fakes them again.
         """
         mode = FakeTensorMode(shape_env=self.env)
-        return mode, BackendContext(mode, self.plain_inputs)
+        context = BackendContext(mode, self.plain_inputs)
+        for gradient in self._apart:
+            known = context.tensor_to_context[gradient]
+            given = {"source": known.tensor_source, "symbolic_context": known}
+            self._gradients.append(mode.from_tensor(gradient, **given))
+        return mode, context
 
     def release(self) -> None:
         """End the trace: clear torch's caches, so that its ShapeEnv dies with the graph it belongs to (ADR 0014).
@@ -153,6 +160,8 @@ class ShapeEnvAdapter:
         Each key names one ShapeEnv, so a later trace loses nothing; one that goes on in another thread computes again.
         """
         self.plain_inputs.release()
+        self._apart.clear()
+        self._gradients.clear()
         if self.env.var_to_range:
             for forget in _FORGET:
                 forget()
@@ -179,9 +188,11 @@ class ShapeEnvAdapter:
         """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""
         ours = self.names.wrap(source)
         context = self._context(source, value, dynamic)
+        first = self._fake_gradient(source, value, dynamic)
         self.plain_inputs.set_context(value, context)
         self.plain_inputs.tell_converter()
         fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
+        del first  # of which the fake has become the gradient
         fake.item_memo = None  # a 0-d number: its content stays unknown, whatever the example holds
         sizes: list[object] = list(fake.shape)
         for dim, size in enumerate(sizes):
@@ -189,6 +200,17 @@ class ShapeEnvAdapter:
                 self._origins[size.node.expr] = TensorSize(source, dim)
         self.drop_pending()  # symbols of an input are bound by the input, not by the next operation
         return fake
+
+    def _fake_gradient(
+        self, source: Source, value: torch.Tensor, dynamic: DynamicDims
+    ) -> torch.Tensor | None:
+        """The fake of a gradient that has to be made before that of its leaf."""
+        gradient = gradient_apart(value)
+        if gradient is None:
+            return None
+        self._apart.append(gradient)
+        treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
+        return self.fake(Gradient(source), gradient, treatment)
 
     def plain_fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor | None:
         """The fake of an input with static sizes that has nothing more to show than its metadata, as nearly all parameters.

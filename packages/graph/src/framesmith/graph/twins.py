@@ -148,6 +148,16 @@ def is_plain_input(value: torch.Tensor) -> bool:
     )
 
 
+def gradient_apart(value: torch.Tensor) -> torch.Tensor | None:
+    """The gradient of an existing leaf, if only one of the two is a view (of a flat buffer, say), or they are views of tensors with
+    other dimensions. torch would give the gradient's fake sizes that may change, so its fake is made first, as its leaf's is."""
+    if type(value) not in PLAIN_TENSORS or not value.is_leaf or value.grad is None:
+        return None
+    bases = [one._base if one._is_view() else None for one in (value, value.grad)]
+    dims = [None if base is None else base.dim() for base in bases]
+    return None if dims[0] == dims[1] else value.grad
+
+
 def bytes_of(fake: torch.Tensor) -> int:
     """How many bytes the memory has that a tensor with these sizes and strides fills, from its start."""
     if 0 in fake.shape:

@@ -56,6 +56,7 @@ from framesmith.variables.distributed import collectives, process_groups
 from framesmith.variables.gradients import (
     backward_calls,
     grad_calls,
+    tensor_hooks,
 )
 from framesmith.variables.graph_nodes import (
     arguments,
@@ -128,6 +129,7 @@ from framesmith.variables.torch_functions import (
     function_modules,
     function_rows,
     grouped_tensors,
+    known_truths,
     legacy_constructors,
     method_rows,
     recipes,
@@ -224,6 +226,7 @@ TORCH_FUNCTIONS: Final[Family] = (
     function_modules.ROWS,
     function_rows.ROWS,
     grouped_tensors.ROWS,
+    known_truths.ROWS,
     legacy_constructors.ROWS,
     method_rows.ROWS,
     recipes.ROWS,
@@ -240,6 +243,7 @@ TORCH_CONTEXTS: Final[Family] = (
 GRADIENTS: Final[Family] = (
     backward_calls.ROWS,
     grad_calls.ROWS,
+    tensor_hooks.ROWS,
 )
 HIGHER_ORDER: Final[Family] = (
     autograd_functions.ROWS,

@@ -66,6 +66,8 @@ class _Slots:
         value = constant.value
         if isinstance(value, str | bytes) and type(value) in (str, bytes):
             return TextIterator(constant, value)
+        if isinstance(value, str) and type(value).__iter__ is str.__iter__:  # `torch.__version__`
+            return TextIterator(constant, "".join(str.__iter__(value)))
         if isinstance(value, tuple | frozenset):
             return from_python(tx, value).iterate(tx)
         if not defines(constant.python_type, "__iter__") and not defines(constant.python_type, "__getitem__"):

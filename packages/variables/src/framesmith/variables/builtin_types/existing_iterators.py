@@ -6,6 +6,7 @@ advancing is done by `guards.iterators`.
 """
 
 import gc
+import itertools
 from collections.abc import Callable
 from functools import cache
 from typing import Final, final
@@ -32,8 +33,10 @@ from framesmith.guards.sources import CallResult, IteratorPart, IteratorPeek
 from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterator_chains import FilterIterator, MapIterator
 from framesmith.variables.builtin_types.iterators import IteratorTracker
+from framesmith.variables.builtin_types.itertools_types import CountIterator
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_type import CONTAINERS
+from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import break_on_changing_value, require_specializable
 from framesmith.variables.core.wrap_rules import lazy
@@ -157,6 +160,28 @@ def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing iterator over builtin containers, one that `can_clone` accepts."""
     tx.guard(source, TypeIs(type(value)))
     return ExistingIterator(value, source)
+
+
+@ROWS.wrap(itertools.count)
+def wrap_count(tx: TraceContext, value: object, source: Source) -> Tracker:
+    """An existing `count` of ints with the step 1. Its number is read as an int of the program is, so that it may change."""
+    tx.guard(source, TypeIs(itertools.count))
+    if not counts_by_one(value):
+        raise GraphBreak(UNKNOWN_ITERATOR, f"{source.text()} counts other things than ints, or not by one")
+    tx.guard(CallResult(source, counts_by_one), EqualTo(True))
+    number = tx.wrap(next_number(value), CallResult(source, next_number))
+    return CountIterator(number.realize(), Constant(1), source)
+
+
+def counts_by_one(counter: object) -> bool:
+    """Whether the next number of a `count` is an int, and the step is 1; no method of a number runs."""
+    held = gc.get_referents(counter)  # from Python 3.15 on with its class
+    return all(type(one) is int or one is itertools.count for one in held) and "," not in repr(counter)
+
+
+def next_number(counter: object) -> int:
+    """The number that a `count` with the step 1 gives next: its text is `count(7)`."""
+    return int(repr(counter).removeprefix("count(").removesuffix(")"))
 
 
 @ROWS.wrap(map, filter)

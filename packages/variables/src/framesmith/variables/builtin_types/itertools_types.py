@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import final
 
+from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker
@@ -119,11 +120,13 @@ class SliceIterator(IteratorTracker):
 
 @final
 class CountIterator(IteratorTracker):
-    """`count(start, step)`."""
+    """`count(start, step)`; of an existing one `taken` numbers were taken."""
 
-    def __init__(self, number: Tracker, step: Tracker) -> None:
+    def __init__(self, number: Tracker, step: Tracker, source: Source | None = None) -> None:
         self.number = number
         self.step = step
+        self.source = source
+        self.taken = 0
 
     @property
     def python_type(self) -> type:
@@ -134,6 +137,7 @@ class CountIterator(IteratorTracker):
         """The next number."""
         tx.changes.note(self)
         number, self.number = self.number, binary(tx, "+", self.number, self.step)
+        self.taken += 1
         return number
 
     def children(self) -> Iterator[Tracker]:
@@ -144,6 +148,12 @@ class CountIterator(IteratorTracker):
         """A `count` from the present number."""
         numbers = f"{writer.value(self.number)}, {writer.value(self.step)}"
         return f"{writer.constant(itertools.count, 'count')}({numbers})"
+
+    def replay(self, writer: Writer) -> None:
+        """Advance the existing one."""
+        assert self.source is not None
+        place = writer.load(self.source)
+        writer.statement(f"{writer.constant(advance_by, 'advance_by')}({place}, {self.taken})")
 
 
 @final

@@ -14,6 +14,7 @@ from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.nested_functions import NestedFunction
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
+from framesmith.variables.core.builtin_methods import WITHOUT_DICTIONARY, Builtin
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -102,4 +103,6 @@ def _own_attributes(tx: TraceContext, function: Tracker) -> dict[str, Tracker]:
     if isinstance(function, NestedFunction):
         special = {*functools.WRAPPER_ASSIGNMENTS, "__annotations__", "__type_params__"}
         return {name: value for name, value in function.attributes.items() if name not in special}
+    if isinstance(function, Builtin) and type(function.value) in WITHOUT_DICTIONARY:
+        return {}
     return function.unsupported("functools.update_wrapper from it")

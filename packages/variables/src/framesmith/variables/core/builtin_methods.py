@@ -82,6 +82,8 @@ _SYSTEM_MODULES: Final = frozenset(
         "mmap",
     ]
 )
+WITHOUT_DICTIONARY = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
+"""Types of callables without a dictionary, and without `__getattr__`."""
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
 
 
@@ -212,6 +214,10 @@ class Builtin(KnownValue[object]):
         static = inspect.getattr_static(self.value, name, None)
         if isinstance(static, _METHODS):
             return BoundBuiltin(self, static)
+        if type(self.value) in WITHOUT_DICTIONARY and not hasattr(self.value, name):  # `functools.wraps` asks
+            raise_observed(
+                tx, AttributeError, f"'{type(self.value).__name__}' object has no attribute '{name}'"
+            )
         return self.unsupported(f"reading attribute {name!r}")
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from framesmith.graph import BreakKind, GraphBreak, register
 from framesmith.graph.histories import find_leaves
+from framesmith.graph.tensor_hooks import hooked
 from framesmith.guards.kinds import NoNodeHooks, TensorProperty
 from framesmith.guards.plain_tensors import read_unasked
 from framesmith.variables.core import TraceContext
@@ -37,6 +38,8 @@ def find_known_leaves(
     tx: TraceContext, outputs: Sequence[TensorTracker], stops: Sequence[TensorTracker] = ()
 ) -> list[TensorTracker]:
     """The leaves on which the outputs depend; guarded. Breaks the graph where one is not known to the trace."""
+    if any(hooked(tx.graph.graph)):
+        raise GraphBreak(GRADIENT_HOOK, "a value that the graph computes has a hook, or retains its gradient")
     leaves: list[TensorTracker] = []
     for fake in find_leaves([one.fake for one in outputs], [one.fake for one in stops]):
         leaf = tx.changes.results.get(id(fake))

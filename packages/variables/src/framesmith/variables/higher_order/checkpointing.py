@@ -29,7 +29,12 @@ CHECKPOINT_KIND = register(
         "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
     )
 )
-_OPTIONS = frozenset({"context_fn", "determinism_check", "debug", "early_stop"})
+_DEFAULTS: Final[dict[str, object]] = {
+    "determinism_check": "default",
+    "debug": False,
+    "early_stop": True,
+}
+"""Options that have to have their default value."""
 
 
 @ROWS.call(torch.utils.checkpoint.checkpoint)
@@ -39,9 +44,12 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
     preserve = kwargs.pop("preserve_rng_state", Constant(True)).realize()
     if not isinstance(reentrant, Constant) or reentrant.value is not False:
         raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not False")
-    given = _OPTIONS.intersection(kwargs)
-    if given:
-        raise GraphBreak(CHECKPOINT_KIND, f"the option {min(given)} is given")
+    if "context_fn" in kwargs:
+        raise GraphBreak(CHECKPOINT_KIND, "the option context_fn is given")
+    for name in sorted(_DEFAULTS.keys() & kwargs.keys()):
+        given = kwargs.pop(name).realize()
+        if not isinstance(given, Constant) or given.value != _DEFAULTS[name]:
+            raise GraphBreak(CHECKPOINT_KIND, f"the option {name} is given")
     marker = tx.graph.marker()
     try:
         body = trace_body(tx, function, args, kwargs, CHECKPOINT_KIND, constants=True)

@@ -5,8 +5,11 @@ Methods are in `tensors.tensor_methods`.
 
 from typing import Final
 
+import torch
+
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
+from framesmith.graph.tensor_hooks import hooked
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.plain_tensors import PLAIN_TENSORS, read_unasked
@@ -108,9 +111,11 @@ def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @ROWS.entry(READERS, "retains_grad")
 def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """`retains_grad`: False for a tensor created in the trace,
-    where `retain_grad()` breaks the graph; guarded for an input."""
+    """`retains_grad`: False for a tensor created in the trace, as
+    long as the graph retains no gradient; guarded for an input."""
     if tensor.value is None:
+        if any(hooked(tx.graph.graph)):
+            raise GraphBreak(TENSOR_INTERNALS, "Tensor.retains_grad")
         return Constant(False)
     retains = bool(read_unasked(tensor.value, "retains_grad"))
     tx.guard(tensor, TensorProperty.of(tensor.value, "retains_grad", retains))
@@ -180,9 +185,36 @@ def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker)
 
 @ROWS.entry(WRITERS, "data")
 def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
-    """Accept a tensor's own data, which changes nothing: `module.to(device)` stores that where nothing is to be moved."""
-    if value.realize() is not tensor:
+    """A tensor's own data, which changes nothing (`module.to(device)` stores that where nothing is to be moved); or a tensor of the
+    same metadata that the trace computed, for a backend that runs the graph as captured. Else break the graph."""
+    value = value.realize()
+    if value is tensor:
+        return
+    if not isinstance(value, TensorTracker) or not _takes_data(tx, tensor, value):
         raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
+    call_node(tx, setattr, (tensor.graph_node(tx), "data", value.graph_node(tx)))
+
+
+def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -> bool:
+    """Whether the graph can give an existing leaf other memory, so that nothing else is to be seen of it."""
+    old, new = tensor.fake, value.fake
+    return (
+        tx.graph.runs_as_captured
+        and tx.graph.length() is not None
+        and tensor.value is not None
+        and type(tensor.value) in PLAIN_TENSORS
+        and value.value is None
+        and value.kind is torch.Tensor
+        and old.is_leaf
+        and not old._is_view()
+        and not old.is_inference()
+        and not new.is_inference()
+        and not new.requires_grad
+        and (old.dtype, old.device, old.layout) == (new.dtype, new.device, new.layout)
+        and old.shape == new.shape
+        and old.stride() == new.stride()
+        and new.storage_offset() == old.storage_offset() == 0
+    )
 
 
 @ROWS.entry(WRITERS, "grad")

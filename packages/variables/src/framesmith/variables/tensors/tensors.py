@@ -50,6 +50,7 @@ ROWS: Final = Rows()
 
 __all__ = [
     "READERS",
+    "TRUTH",
     "WRITERS",
     "TensorTracker",
     "tensor_of",
@@ -64,6 +65,8 @@ WRITERS: Final = Table[str, AttributeWriter]("setting attributes of tensors")
 """How an attribute that `torch.Tensor` defines is set."""
 WRAPPER_RESULT: Final = Table[None, Callable[[TraceContext, Tracker], Tracker]]("results of subclasses")
 """Makes the tracker of a result whose class wraps other tensors, of that of the tensor."""
+TRUTH: Final = Table[None, Callable[[TraceContext, "TensorTracker"], bool | Tracker]]("truths of tensors")
+"""Decides `bool(tensor)` where the number in it is known before the graph runs."""
 _UNARY: Final[dict[str, Callable[..., object]]] = {
     "-": operator.neg,
     "~": operator.invert,
@@ -234,9 +237,9 @@ class TensorTracker(GraphValue):
             return unless_declined(asked)
         return record(tx, COMPARISONS[symbol], (round_number(tx, other, self), round_number(tx, self, other)))
 
-    def truth(self, tx: TraceContext) -> Tracker:
-        """The tensor itself: its truth is known at run time only."""
-        return self
+    def truth(self, tx: TraceContext) -> bool | Tracker:
+        """As a rule the tensor itself: its truth is known at run time only."""
+        return tx.registry.get_single(TRUTH)(tx, self)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A tensor hashes by identity."""

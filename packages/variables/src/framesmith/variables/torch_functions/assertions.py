@@ -8,7 +8,7 @@ When one fails, the program goes on natively in front of it (ADR 0015), so it ra
 from typing import Final
 
 import torch
-from torch.fx.experimental.symbolic_shapes import expect_true
+from torch.fx.experimental.symbolic_shapes import _advise_is_size, expect_true
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
@@ -68,3 +68,9 @@ def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tr
     if isinstance(cond, Constant) and cond.value is True:
         return Constant(None)
     raise GraphBreak(NATIVE_CALL, "torch._check() of what does not hold")
+
+
+@ROWS.call(_advise_is_size)
+def advise_is_size(tx: TraceContext, size: Tracker) -> Tracker:
+    """The last line of `torch._check_is_size`, which has checked the number: it tells torch's symbolic shapes, eager does nothing."""
+    return Constant(None)

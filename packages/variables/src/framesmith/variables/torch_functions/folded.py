@@ -7,6 +7,7 @@ Queries about values (types, torch functions) are in `type_questions`.
 
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Final
 
 import torch
@@ -15,6 +16,7 @@ import torch._utils
 import torch.compiler
 import torch.distributed
 import torch.overrides
+from torch.optim import adadelta, adam, adamax, asgd, nadam, radam, rmsprop, rprop
 
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
@@ -86,7 +88,16 @@ _CHANGING_NATIVE: Final = (
     "_get_warnAlways", "_get_deterministic_fill_uninitialized_memory", "_get_onednn_allow_tf32",
     "_is_multithreading_enabled", "_is_view_replay_enabled", "_is_fwd_grad_enabled",
 )  # fmt: skip
-_MODULE_CALL: Final = torch.nn.Module._call_impl.__code__
+# Code of torch that does something else when it is compiled: `nn.Module._call_impl` omits the `always_call` hooks when
+# `forward` raises, and `nn.TransformerEncoder` does not ask the padding mask whether the result has zeros there.
+_AS_IN_EAGER: Final = (torch.nn.Module._call_impl.__code__, torch.nn.TransformerEncoder.forward.__code__)
+# The steps of optimizers check only in eager that a capturable one is on a device that can capture.
+_STEPS: Final = frozenset(
+    step.__code__
+    for module in (adadelta, adam, adamax, asgd, nadam, radam, rmsprop, rprop)
+    for name, step in vars(module).items()
+    if name.startswith(("_single_tensor_", "_multi_tensor_")) and isinstance(step, FunctionType)
+)
 # The answers in the traced program: it is being compiled, and by no other compiler.
 _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (True, torch.compiler.is_dynamo_compiling),
@@ -102,10 +113,19 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
 
 @ROWS.call(torch.compiler.is_compiling, torch._utils.is_compiling)
 def is_compiling(tx: TraceContext) -> Tracker:
-    """True, except for `nn.Module._call_impl`: it asks in order to omit
-    the `always_call` hooks when `forward` raises, which we can trace."""
+    """True, except for code of torch that would do something else than in eager, which we can trace or break at."""
     asking = tx.graph.asking
-    return Constant(asking is None or asking() is not _MODULE_CALL)
+    if asking is None:
+        return Constant(True)
+    code, read_local = asking()
+    if code in _STEPS:
+        capturable = read_local("capturable")
+        return Constant(not (isinstance(capturable, Tracker) and _is_true(capturable)))
+    return Constant(code not in _AS_IN_EAGER)
+
+
+def _is_true(value: Tracker) -> bool:
+    return value.is_python_constant() and bool(value.as_python_constant())
 
 
 def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:

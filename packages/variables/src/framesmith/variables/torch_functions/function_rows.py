@@ -6,6 +6,7 @@ such a call does is in `torch_functions.graph_calls`; functions with a row of th
 """
 
 import functools
+from collections.abc import Callable
 from itertools import chain
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Final, final
@@ -51,6 +52,8 @@ _BUILTIN_NAMESPACES: Final = (
 _PYTHON_MODULES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
 
 _RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+# AOTAutograd makes a graph without writes, for which torch has no rule (SGD, Adagrad), or none with an empty list (Adam).
+_FUSED_STEPS: Final = ("_fused_sgd_", "_fused_adagrad_", "_fused_adam_", "_fused_adamw_")
 # Functions of those namespaces that cannot be a node.
 _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     TENSOR_INTERNALS: (
@@ -89,12 +92,14 @@ def _register_break(function: object, kind: BreakKind, name: str) -> None:
     ROWS.call(function, priority=Priority.LISTED)(refuse)
 
 
-def _register_recurrent(function: BuiltinFunctionType, name: str) -> None:
-    """Add a row that breaks the graph with gradients, as AOTAutograd fails on the history of a recurrent layer."""
+def _register_limited(function: Callable[..., object], name: str, with_gradients_only: bool) -> None:
+    """Add a row that breaks the graph for a backend that replaces operations, maybe only where gradients are recorded."""
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        if torch.is_grad_enabled() and not tx.graph.runs_as_captured:
-            raise GraphBreak(BACKEND_LIMIT, f"torch.{name}() with gradients")
+        if not tx.graph.runs_as_captured and (torch.is_grad_enabled() or not with_gradients_only):
+            raise GraphBreak(
+                BACKEND_LIMIT, f"torch.{name}(){' with gradients' if with_gradients_only else ''}"
+            )
         return graph_call(tx, function, args, kwargs)
 
     ROWS.call(function)(record_call)
@@ -105,7 +110,15 @@ def _install() -> None:
     for name in _RECURRENT:
         for function in builtins[name]:
             assert isinstance(function, BuiltinFunctionType)
-            _register_recurrent(function, name)
+            _register_limited(function, name, with_gradients_only=True)
+    for name in _FUSED_STEPS:
+        packet = getattr(torch.ops.aten, name)
+        for step in (
+            *builtins[name],
+            packet,
+            *(getattr(packet, overload) for overload in packet.overloads()),
+        ):
+            _register_limited(step, name, with_gradients_only=False)
     for kind, names in _BREAKS.items():
         for name in names:
             for function in builtins.get(name, ()):

@@ -12,7 +12,6 @@ import torch
 from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.break_kinds import (
     BACKEND_LIMIT,
-    BACKWARD_CALL,
     NATIVE_CALL,
     TENSOR_INTERNALS,
     UNSUPPORTED_ARGUMENT,
@@ -38,7 +37,6 @@ METADATA: Final = (
 
 # These cannot be a node, or a node would not do the same.
 BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
-    BACKWARD_CALL: ("retain_grad",),
     TENSOR_INTERNALS: (
         "numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__",
         "data_ptr", "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
@@ -51,7 +49,7 @@ BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
         "sparse_resize_and_clear_", "share_memory_", "module_load", "as_subclass", "record_stream", "detach_",
         "apply_", "map_", "map2_", "_make_subclass",
     ),
-    NATIVE_CALL: ("register_hook", "register_post_accumulate_grad_hook", "reinforce"),
+    NATIVE_CALL: ("register_post_accumulate_grad_hook", "reinforce"),
 }  # fmt: skip
 
 

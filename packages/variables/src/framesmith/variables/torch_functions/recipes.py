@@ -6,6 +6,7 @@ with symbolic sizes.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Final
 
 import torch
@@ -129,6 +130,19 @@ def _is_on_cpu(tensor: Tracker) -> bool:
     return isinstance(tensor, TensorTracker) and tensor.fake.device.type == "cpu"
 
 
+def _make_reference_row(target: Target) -> Callable[..., Tracker]:
+    """The row of an operation whose C++ code decides on data, only in order to raise: its fake is that of torch's reference in Python.
+
+    A backend that replaces operations would take the reference, which does not raise.
+    """
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        with torch._C._EnablePythonDispatcher() if tx.graph.runs_as_captured else nullcontext():
+            return graph_call(tx, target, args, kwargs)
+
+    return call
+
+
 _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] = (
     (torch.Tensor.addcdiv, _make_fused_row("addcdiv")),
     (torch.Tensor.addcdiv_, _make_fused_row("addcdiv_")),
@@ -147,6 +161,8 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch._foreach_addcdiv_, _make_one_by_one_row(torch._foreach_addcdiv_, "addcdiv_")),
     (torch._foreach_addcmul_, _make_one_by_one_row(torch._foreach_addcmul_, "addcmul_")),
     (torch._is_all_true, _make_truth_row(torch._is_all_true, "all")),
+    (torch.istft, _make_reference_row(torch.istft)),
+    (torch.Tensor.istft, _make_reference_row("istft")),
     (torch._is_any_true, _make_truth_row(torch._is_any_true, "any")),
 )
 for _key, _handler in _ROWS:

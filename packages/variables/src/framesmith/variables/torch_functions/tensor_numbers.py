@@ -26,7 +26,7 @@ from framesmith.variables.torch_functions.method_rows import require_tensor
 
 ROWS: Final = Rows()
 
-_INTEGERS: Final = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
+INTEGERS: Final = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 
 
 @ROWS.call(torch.Tensor.item)
@@ -36,15 +36,16 @@ def item(tx: TraceContext, self: Tracker) -> Tracker:
 
 
 def _read(tx: TraceContext, tensor: Tracker) -> Tracker:
-    found = _read_input(tx, tensor) if isinstance(tensor, TensorTracker) and _is_captured(tx) else None
+    found = read_input(tx, tensor) if isinstance(tensor, TensorTracker) and is_captured(tx) else None
     return graph_call(tx, "item", (tensor,), {}) if found is None else found
 
 
-def _is_captured(tx: TraceContext) -> bool:
+def is_captured(tx: TraceContext) -> bool:
+    """Whether numbers that only the running program knows are captured."""
     return tx.graph.options.capture_scalar_outputs
 
 
-def _read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
+def read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
     """The number in an input, as the guards read it before the graph runs; None where the graph has to read it.
 
     Only on the CPU, where reading does not wait, and only if nothing was written so far: another input may share its memory.
@@ -58,7 +59,7 @@ def _read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
     with tx.graph.pause_recording():
         content = value.item()
     place = TensorItem(source)
-    if value.dtype in _INTEGERS and abs(content) < LARGEST_SYMBOLIC:
+    if value.dtype in INTEGERS and abs(content) < LARGEST_SYMBOLIC:
         tx.guard(place, TypeIs(int))
         return number(tx, example(tx.graph.number_input(place, content)), place)
     if value.dtype is torch.bool:
@@ -73,7 +74,7 @@ def _read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
 @ROWS.call(torch.Tensor.__int__)
 def int_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`int(x)`."""
-    if not _is_captured(tx):
+    if not is_captured(tx):
         return graph_call(tx, "__int__", (self,), {})
     return run_pending(tx, call_int(tx, _read(tx, self)))
 
@@ -81,7 +82,7 @@ def int_of(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__float__)
 def float_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`float(x)`."""
-    if not _is_captured(tx):
+    if not is_captured(tx):
         return graph_call(tx, "__float__", (self,), {})
     return run_pending(tx, call_float(tx, _read(tx, self)))
 
@@ -89,7 +90,7 @@ def float_of(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__bool__)
 def bool_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`bool(x)`."""
-    if not _is_captured(tx):
+    if not is_captured(tx):
         return graph_call(tx, "__bool__", (self,), {})
     found = _read(tx, self)
     return found if found.python_type is bool else compare(tx, "!=", found, Constant(0))
@@ -98,6 +99,6 @@ def bool_of(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__index__)
 def index_of_tensor(tx: TraceContext, self: Tracker) -> Tracker:
     """`operator.index(x)`; TypeError for floats."""
-    if not _is_captured(tx) or require_tensor(self, "__index__").fake.dtype not in _INTEGERS:
+    if not is_captured(tx) or require_tensor(self, "__index__").fake.dtype not in INTEGERS:
         return graph_call(tx, "__index__", (self,), {})
     return _read(tx, self)
