@@ -9,6 +9,31 @@ from framesmith.frontend.signposts.topic import Topic
 
 PROGRAM_TOPICS: Final = (
     Topic(
+        "collectives, process groups, data parallel training",
+        (
+            "collective",
+            "dist.all_reduce",
+            "torch.distributed",
+            "process group",
+            "several processes",
+            "distributed training",
+            "data parallel",
+            "ddp",
+            "DistributedDataParallel",
+            "rank of a process",
+        ),
+        (
+            (
+                "a collective that writes to its argument: a functional one and a copy",
+                "collectives.all_reduce",
+            ),
+            ("when it is captured, and when it runs natively", "_require_group"),
+            ("process groups are known objects", "ProcessGroupTracker"),
+            ("rank, world size: constants with a guard", "process_groups._register_question"),
+            ("a collective is neither dropped nor run twice", "purity.is_collective"),
+        ),
+    ),
+    Topic(
         "context managers",
         (
             "context manager",
