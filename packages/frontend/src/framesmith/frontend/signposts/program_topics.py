@@ -23,10 +23,7 @@ PROGRAM_TOPICS: Final = (
             "rank of a process",
         ),
         (
-            (
-                "a collective that writes to its argument: a functional one and a copy",
-                "collectives.all_reduce",
-            ),
+            ("the rows of what `torch.distributed` exports", "collectives._list_rows"),
             ("when it is captured, and when it runs natively", "_require_group"),
             ("process groups are known objects", "ProcessGroupTracker"),
             ("rank, world size: constants with a guard", "process_groups._register_question"),
