@@ -1,4 +1,4 @@
-"""Guards on identity and shared memory of inputs.
+"""Guards that rest on a whole trace: changed objects are still different, written inputs share memory as they did.
 
 `distinct_objects`: objects that were different in the trace are different on later calls too, where one is changed or
 became a key by its identity. `distinct_storages`: inputs of a graph that writes to some of them share memory as they
@@ -43,7 +43,7 @@ def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[
 
 
 def _keys(mutations: MutationLog[Tracker]) -> dict[type, list[Source]]:
-    """By type, the existing objects that were told apart as keys; the guard on all tensors does that for them."""
+    """By type, the existing objects that were told apart as keys; tensors are left out, since their native check keeps all of them distinct."""
     found: dict[type, list[Source]] = {}
     for tracker in mutations.distinct_trackers():
         if tracker.source is not None and not issubclass(tracker.python_type, torch.Tensor):

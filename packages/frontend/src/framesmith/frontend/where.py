@@ -166,7 +166,8 @@ def main(arguments: list[str]) -> int:
         if not found or _is_guess(name, found):
             near = suggestions(name)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
-            print(f"{name}: no table, question or definition of framesmith has this name{hint}")
+            said = "no table, question or definition of framesmith has this name"
+            print(f"{name}: {f'{said}; nearest by their descriptions' if found else said}{hint}")
         for post in found[:MOST_LINES]:
             print(post.text())
         if len(found) > MOST_LINES:

@@ -121,7 +121,7 @@ def for_backend(entry: Input, context: torch._guards.TracingContext) -> object:
     """The example input that a backend gets: a real tensor, a symbolic number.
 
     One of a subclass without `__torch_dispatch__` is given as a plain tensor over the same memory, since the trace has asked
-    the subclass. It gets the place of the first one in the context, which says what its sizes are.
+    the subclass. It takes over the subclass tensor's item of `tensor_to_context`, which says how its sizes are treated.
     """
     value = entry.value
     if not isinstance(value, torch.Tensor):

@@ -79,7 +79,7 @@ def compile_guards(
         _add_ambient(guard, guard_set, writer)
     steps = Schedule(guard_set, _family_checks(guard_set)).steps
     loops = [step for step in steps if isinstance(step, FamilyLoop)]
-    # Native code checks the tensors between the two: what is read from a tensor must not be asked of anything else.
+    # Native code checks the tensors between the two: guards that read from a tensor never meet a value that is no tensor.
     early, late = _phases(steps, guard_set.tensors)
     guards = [step for step in steps if not isinstance(step, FamilyLoop)]
     read = [*preload, *(member.root for loop in loops for member in loop.members)]

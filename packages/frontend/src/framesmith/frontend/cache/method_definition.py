@@ -21,8 +21,8 @@ from framesmith.variables.nn.nn_modules import module_namespace
 @final
 @dataclass(frozen=True, slots=True)
 class MethodDefinition:
-    """The class attribute that defines a compiled method, such as `__call__`: what was compiled is a copy of its function,
-    or of the original function where the class is compiled as well.
+    """The class attribute that defines a compiled method, such as `__call__`. What is compiled is a copy of its function; if that is
+    itself a compiled form, a copy of its original.
 
     `may_be_shadowed`: an attribute of the same name on the instance is found first, as with `module._call_impl`.
     """

@@ -1,4 +1,7 @@
-"""The message when `config.recompile_limit` is reached: which value varies, in which line it is read, what to do."""
+"""The message when `config.recompile_limit` is reached: which value varies, in which line it is read, what to do.
+
+Not here: the limit itself, which `CompiledUnit._find_or_make_entry` enforces.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

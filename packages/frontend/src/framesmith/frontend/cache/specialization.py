@@ -132,9 +132,8 @@ class Policy:
     def learn(self, misses: Iterable[Iterable[Failure]], entries: Iterable[GuardSet], scope: Scope) -> None:
         """Learn from the failed guards of all entries, of which none fits: sizes and numbers that changed become symbolic.
 
-        A source counts as a miss if it has a value that no entry has yet: then guards that fixed its value are why there
-        is another entry. A value that an entry was made for fails in the older entries at every later miss. After
-        `patience` such misses the source is unspecialized.
+        A miss counts against a source only if its value is new: no entry was made for it. An old value, too, fails in the
+        entries that were made for other values. After `patience` such misses the source is unspecialized.
         """
         overspecialized: set[Source] = set()
         for failure in chain.from_iterable(misses):

@@ -352,7 +352,7 @@ class CompiledUnit:
     def _make_entry(self, values: Sequence[object]) -> Entry:
         """Make an entry.
 
-        Keep it, except an entry with a refusal: no guard covers the raise, so it is valid for this call only.
+        It is kept for later calls unless it ends in a refusal, whose error no guard covers.
         """
         if self._first is not None:
             self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))

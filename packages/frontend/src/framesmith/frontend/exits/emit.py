@@ -36,7 +36,9 @@ def write_ending(
     if machine.frames:
         writer.line = location(machine.frames[0]).line
     for block in machine.tx.changes.ambient.open_blocks:
-        block.replay(writer)  # before changes that refer to it: making it enters it
+        block.replay(
+            writer
+        )  # first, since later changes may refer to the block; writing it enters its context
     # before the changes are replayed: a generator that they lead to has to be an object
     resumption = Resumption(writer, machine, escaping_values(machine, end))
     keep_until_replayed(machine, writer)

@@ -53,7 +53,8 @@ class Recover(Protocol):
 class Signature:
     """The parameters of a dispatcher, and the code object whose name and first line it takes.
 
-    `is_owned`: its first argument holds the dispatcher's function, which gets a weak reference to that argument.
+    `is_owned`: the dispatcher's function is stored on its own first argument, so it holds that argument weakly; else the
+    two would form a cycle.
     """
 
     code: CodeType

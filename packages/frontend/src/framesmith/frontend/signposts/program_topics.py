@@ -9,6 +9,21 @@ from framesmith.frontend.signposts.topic import Topic
 
 PROGRAM_TOPICS: Final = (
     Topic(
+        "torch.autograd.Function",
+        (
+            "torch.autograd.Function",
+            "autograd.Function",
+            "autograd function",
+            "custom autograd function",
+            "custom backward",
+        ),
+        (
+            ("`apply` becomes one node", "autograd_functions.apply"),
+            ("forward and backward are traced first, and discarded", "_trace_and_discard"),
+            ("rules of its own under a transform break the graph", "_refuse_rules"),
+        ),
+    ),
+    Topic(
         "collectives, process groups, data parallel training",
         (
             "collective",

@@ -1,7 +1,8 @@
-"""The graph values that the program can see where an operation may fail on data (ADR 0015).
+"""Graph values that must survive if a recorded operation raises, since the program can still see them (ADR 0015).
 
 They are computed in the graph, and freed before its end if nothing else asks for them. When the graph raises, the
-program goes on in front of the operation that raised and has to find them, so they become outputs.
+program goes on in front of the operation that raised and has to find them, so they become outputs. An operation from
+which the program could not go on (in a nested run, behind a collective) breaks the graph instead. Not here: the recovery.
 """
 
 from collections.abc import Sequence

@@ -37,7 +37,7 @@ class KnownValue(Tracker, Generic[V]):
         return isinstance(other, type(self)) and other.value is self.value
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
-        """An object is true."""
+        """True, unless a family overrides it for `__bool__` or `__len__`."""
         return True
 
     def reconstruct(self, writer: Writer) -> str:

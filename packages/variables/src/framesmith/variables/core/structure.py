@@ -1,4 +1,7 @@
-"""Guards that a class keeps its bases and special methods, on which every slot of its instances depends."""
+"""Guards on classes: bases and special methods stay as they are, and a look-up of one name gives the same, or nothing.
+
+The first is `guard_structure`, on which every slot of the instances depends; the second, `guard_class_attribute`.
+"""
 
 from framesmith.guards import Guard, Reason
 from framesmith.guards.class_lookup import is_immutable, qualified_name, resolution_order

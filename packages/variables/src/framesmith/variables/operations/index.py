@@ -1,4 +1,7 @@
-"""Where C code needs a known number or a known comparison: `operator.index`, the search in containers."""
+"""`operator.index`, and comparisons that need a known answer: they break the graph where the value is not known.
+
+C code needs both, to subscript and to search in containers.
+"""
 
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.core.base import TraceContext, Tracker
