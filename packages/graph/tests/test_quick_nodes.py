@@ -17,7 +17,7 @@ CALLS = [
     ("call_method", "__getitem__"),
     ("call_method", "toTensor_3"),
 ]
-NAMES = ["x", "x", "relu", "for", "list", "x_1", "x_2", "__y", "1x"]
+NAMES = ["x", "x", "relu", "for", "list", "x_1", "x_2", "__y", "1x", "None_", "Input", "aB", "_True"]
 
 
 def shown(graph):

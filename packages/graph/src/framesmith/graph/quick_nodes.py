@@ -22,7 +22,7 @@ def copy_node(node: fx.Node, args: tuple[object, ...], kwargs: dict[str, object]
 
 def new_input(graph: fx.Graph, name: str, after: fx.Node) -> fx.Node:
     """Add a placeholder after another node. Its target, the parameter in the text of the graph, is its name."""
-    return _insert(graph, after._next, name, "placeholder", None, (), {})
+    return _insert(graph, after._next, _candidate("placeholder", name), "placeholder", None, (), {})
 
 
 def _insert(
