@@ -16,7 +16,9 @@ from tools.drawing import architecture
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = 6
-UNREADABLE = re.compile(r"pybind11|<locals>|^framesmith\.")  # names that nobody would look up
+UNREADABLE = re.compile(
+    r"pybind11|<locals>|^framesmith\.|\b_cuda_"
+)  # names that nobody looks up, or that only builds with CUDA have
 INTRODUCTION = """# Where is it handled?
 
 Made by `python -m tools.pages` from the tables themselves. For lines, and for what is not listed: `framesmith where list.append`,
