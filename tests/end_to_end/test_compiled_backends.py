@@ -109,3 +109,23 @@ def test_no_mode_sees_the_search_for_what_changed() -> None:
         with Mode():
             compiled(x)
     assert seen == ["sin", "sin"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64])
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, c: x + c,
+        lambda x, c: (x * c).sum() + c.sin(),
+        lambda x, c: x.sum() * 0.5 + c,
+        lambda x, c: c.add_(1) * x,
+    ],
+)
+def test_a_number_in_a_tensor_is_no_reason_for_the_backend_to_begin_again(program, dtype):
+    compiled = frontend.compile(program, backend="aot_eager")
+    for value in (1, 2):
+        torch._dynamo.symbolic_convert.TensorifyState.clear()  # torch asks for that once in a process
+        one, other = (
+            (torch.ones(2, dtype=torch.float64), torch.tensor(value, dtype=dtype)) for _ in range(2)
+        )
+        assert torch.equal(compiled(*one), program(*other)) and torch.equal(one[1], other[1])

@@ -116,6 +116,14 @@ def _nowhere() -> None:
     """The location before `Recorder.locate` was called: unknown."""
 
 
+def _make_mode(env: ShapeEnv) -> FakeTensorMode:
+    """A fake mode in which the number in a 0-d input stays unknown, whatever the example holds.
+
+    `export` says just that. A symbol for such a number would make a backend ask TorchDynamo to begin again.
+    """
+    return FakeTensorMode(shape_env=env, export=True)
+
+
 @final
 class ShapeEnvAdapter:
     """One ShapeEnv with the fake mode and tracing context of a trace.
@@ -133,7 +141,7 @@ class ShapeEnvAdapter:
             allow_dynamic_output_shape_ops=options.capture_dynamic_output_shape_ops,
             duck_shape=options.duck_shapes,
         )
-        self.mode = FakeTensorMode(shape_env=self.env)
+        self.mode = _make_mode(self.env)
         self.fakes = NewFakes(self.mode)
         self.plain_inputs = PlainInputs(self.mode, self.names)
         self.context = LocatedContext(self.mode, self.plain_inputs)
@@ -146,7 +154,7 @@ class ShapeEnvAdapter:
         Tracing may have changed the metadata of its fakes (`x.t_()`); a backend has to start from the inputs
         as the caller hands them in, so it fakes them again.
         """
-        mode = FakeTensorMode(shape_env=self.env)
+        mode = _make_mode(self.env)
         context = BackendContext(mode, self.plain_inputs)
         for gradient in self._apart:
             known = context.tensor_to_context[gradient]
@@ -193,7 +201,6 @@ class ShapeEnvAdapter:
         self.plain_inputs.tell_converter()
         fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
         del first  # of which the fake has become the gradient
-        fake.item_memo = None  # a 0-d number: its content stays unknown, whatever the example holds
         sizes: list[object] = list(fake.shape)
         for dim, size in enumerate(sizes):
             if isinstance(size, torch.SymInt) and free_unbacked_symbols(size):
