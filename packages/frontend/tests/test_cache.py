@@ -33,7 +33,7 @@ from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
-from framesmith.guards import Guard, GuardSet, Scope, all_failures
+from framesmith.guards import Examination, Guard, GuardSet, Scope, all_failures, examine
 from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import Local
 from framesmith.variables.graph_nodes.results import OPERATION_RAISES
@@ -185,7 +185,8 @@ def test_a_break_of_one_kind_in_one_line_is_noted_once() -> None:
 def test_a_recompilation_is_noted_with_the_users_names() -> None:
     history, names = events.History(), UserNames(ContinuationStart(target()), None)
     failure = dataclasses.replace(all_failures(*missed(1))[0], text="local_0_n == 3")
-    records.record_recompile(history, names, [[failure, failure], [failure]])
+    misses = [Examination([failure, failure], frozenset()), Examination([failure], frozenset())]
+    records.record_recompile(history, names, misses)
     assert history.recompiles == ["plain: n == 3"]
 
 
@@ -243,7 +244,7 @@ def test_a_number_that_changes_becomes_dynamic() -> None:
     guards, scope = missed(1)
     assert not policy.is_dynamic_number(Local("n"))
     frozen = policy.snapshot()
-    policy.learn([all_failures(guards, scope)], [guards], scope)
+    policy.learn([examine(guards, scope)])
     assert policy.is_dynamic_number(Local("n")) and not frozen.is_dynamic_number(Local("n"))
     assert not Policy(False).is_dynamic_number(Local("n"))
 
@@ -252,7 +253,7 @@ def test_a_value_that_changes_often_is_no_longer_specialized_on() -> None:
     policy = Policy(None, patience=2)
     guards, scope = missed(1)
     for expected in (False, True):
-        policy.learn([all_failures(guards, scope)], [guards], scope)
+        policy.learn([examine(guards, scope)])
         assert policy.is_unspecialized(Local("n")) is expected
 
 
@@ -260,7 +261,7 @@ def test_a_value_that_an_entry_was_made_for_does_not_count_as_changing() -> None
     policy = Policy(None, patience=2)
     (guards, scope), (accepting, _) = missed(1), missed(9)
     for _ in range(3):
-        policy.learn([all_failures(guards, scope), []], [guards, accepting], scope)
+        policy.learn([examine(guards, scope), examine(accepting, scope)])
     assert not policy.is_unspecialized(Local("n"))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from framesmith.guards import MISSES, Guard, GuardSet, PlainNames, Scope, accepted_values
+from framesmith.guards import MISSES, Guard, GuardSet, PlainNames, Scope, examine
 from framesmith.guards import kinds as k
 from framesmith.guards.kinds import (
     Claim,
@@ -322,6 +322,6 @@ def test_a_value_is_accepted_where_all_guards_that_fix_it_hold():
     source = Local("i")
     held = [k.IteratorHasAtLeast(2), k.IteratorExhaustedAfter(2)]
     scope = Scope({"i": iter([1, 2])}, {})
-    assert accepted_values(GuardSet([Guard(source, claim) for claim in held]), scope) == {source}
+    assert examine(GuardSet([Guard(source, claim) for claim in held]), scope).accepted == {source}
     wider = Scope({"i": iter([1, 2, 3])}, {})
-    assert not accepted_values(GuardSet([Guard(source, claim) for claim in held]), wider)
+    assert not examine(GuardSet([Guard(source, claim) for claim in held]), wider).accepted

@@ -2,10 +2,11 @@
 
 from framesmith.guards.failure import (
     MISSES,
+    Examination,
     Failure,
     ValueChange,
-    accepted_values,
     all_failures,
+    examine,
     first_failure,
 )
 from framesmith.guards.families import Family, Member
@@ -31,7 +32,8 @@ __all__ = [
     "Scope",
     "Source",
     "ValueChange",
-    "accepted_values",
+    "examine",
+    "Examination",
     "all_failures",
     "compile_guards",
     "first_failure",

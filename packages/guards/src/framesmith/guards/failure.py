@@ -84,8 +84,26 @@ def first_failure(guard_set: GuardSet, scope: Scope) -> Failure | None:
     return _same_tensor_twice(guard_set, scope)
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Why an entry does not fit: all failed guards, and the sources that have the value or content which the entry is for."""
+
+    failures: list[Failure]
+    accepted: frozenset[Source]
+
+
 def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
-    """Every guard that does not hold, for reports and for the dynamic-shapes policy.
+    """Every guard that does not hold, for reports."""
+    return examine(guard_set, scope).failures
+
+
+def examine(guard_set: GuardSet, scope: Scope) -> Examination:
+    """Check every guard, for reports and for the dynamic-shapes policy.
+
+    A value is accepted if all guards that fix it hold: an iterator may have a least and a most number of items. Guards
+    behind a failed one on another kind of object are not asked: they were made for another kind, and would consume an
+    iterator or run the user's code.
 
     The values of the call are inspected with torch functions disabled, so that no torch-function mode that the user
     has entered meanwhile sees it.
@@ -93,28 +111,18 @@ def all_failures(guard_set: GuardSet, scope: Scope) -> list[Failure]:
     scope = scope.with_memory()
     failures: list[Failure] = []
     broken: set[Source] = set()  # of another kind now: guards on what is read from them say nothing new
+    fixed: dict[bool, set[Source]] = {True: set(), False: set()}  # by whether the guard holds
     for guard in guard_set:
         if broken and any(broken.intersection((one, *one.ancestors())) for one in guard.sources):
             continue
         with DisableTorchFunction() if guard.sources else nullcontext():
             failure = _failure_of(guard, scope)
+        fixed[failure is None].update(fixed_sources(guard))
         if failure is not None:
             failures.append(failure)
             broken.update(_of_another_kind(guard) if failure.is_of_another_kind else ())
     twice = None if failures else _same_tensor_twice(guard_set, scope)
-    return failures if twice is None else [twice]
-
-
-def accepted_values(guard_set: GuardSet, scope: Scope) -> frozenset[Source]:
-    """The sources that the guards fix to the value or content which they have now. All guards that fix a source have to
-    hold: an iterator may have a least and a most number of items."""
-    scope = scope.with_memory()
-    fixing = [(guard, sources) for guard in guard_set if (sources := fixed_sources(guard))]
-    held: dict[bool, set[Source]] = {True: set(), False: set()}
-    with DisableTorchFunction():
-        for guard, sources in fixing:
-            held[_failure_of(guard, scope) is None].update(sources)
-    return frozenset(held[True] - held[False])
+    return Examination(failures if twice is None else [twice], frozenset(fixed[True] - fixed[False]))
 
 
 def fixed_sources(guard: Guard) -> tuple[Source, ...]:

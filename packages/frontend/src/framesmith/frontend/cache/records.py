@@ -10,7 +10,7 @@ from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.reports import report_entry
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import GraphBreak
-from framesmith.guards import Failure
+from framesmith.guards import Examination, Failure
 
 
 def record_entry(
@@ -89,14 +89,12 @@ def log_unshared(names: UserNames, failures: Sequence[Failure | None]) -> None:
         )
 
 
-def record_recompile(
-    history: events.History, names: UserNames, misses: Sequence[Sequence[Failure]]
-) -> list[str]:
+def record_recompile(history: events.History, names: UserNames, misses: Sequence[Examination]) -> list[str]:
     """Note why a call is compiled once more: what the nearest entry, with the fewest failed guards, does not allow.
 
-    Every entry's first reason is logged and returned, the newest entry's first. `misses`: the failed guards of each entry.
+    Every entry's first reason is logged and returned, the newest entry's first. `misses`: of each entry.
     """
-    newest_first = [failures for failures in reversed(misses) if failures]
+    newest_first = [one.failures for one in reversed(misses) if one.failures]
     if not newest_first:
         return []
     reasons = [_reason_text(names, failures[0]) for failures in newest_first]

@@ -5,7 +5,7 @@ in `graph.shape_env`.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Literal, TypeAlias, cast, final
@@ -22,7 +22,7 @@ from framesmith.frontend.dynamic_marks import (
 from framesmith.frontend.options import current_config
 from framesmith.frontend.tracing.parameter_names import is_variable
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
-from framesmith.guards import Failure, GuardSet, Scope, Source, accepted_values, all_failures
+from framesmith.guards import Examination, Failure, GuardSet, Scope, Source, all_failures
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources import Local
 
@@ -129,19 +129,19 @@ class Policy:
         """What this unit goes by."""
         return (self.local,) if self.alone else (self.local, self.shared)
 
-    def learn(self, misses: Iterable[Iterable[Failure]], entries: Iterable[GuardSet], scope: Scope) -> None:
+    def learn(self, misses: Sequence[Examination]) -> None:
         """Learn from the failed guards of all entries, of which none fits: sizes and numbers that changed become symbolic.
 
         A miss counts against a source only if its value is new: no entry was made for it. An old value, too, fails in the
         entries that were made for other values. After `patience` such misses the source is unspecialized.
         """
         overspecialized: set[Source] = set()
-        for failure in chain.from_iterable(misses):
+        for failure in chain.from_iterable(one.failures for one in misses):
             overspecialized.update(failure.overspecialized)
             self._learn_dynamic(failure)
         if self.patience is None or not overspecialized:
             return
-        new = overspecialized.difference(*(accepted_values(guards, scope) for guards in entries))
+        new = overspecialized.difference(*(one.accepted for one in misses))
         self.misses.update(new)
         for source in new:
             if self.misses[source] >= self.patience:

@@ -58,7 +58,7 @@ from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed, Unrecoverable
 from framesmith.graph.options import Backend
-from framesmith.guards import Failure, Scope, all_failures, first_failure
+from framesmith.guards import Examination, Failure, Scope, examine, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
 
 # Entries of other functions from which a miss learns: each is compared guard by guard. A bound on time, nothing else.
@@ -284,19 +284,19 @@ class CompiledUnit:
         if len(entries) >= settings.recompile_limit:
             self._report_limit(scope, settings)
             return self._get_native_entry()
-        misses = [all_failures(entry.guards, scope) for entry in entries]
+        misses = [examine(entry.guards, scope) for entry in entries]
         reasons = record_recompile(self._state.history, self.names, misses)
-        self._learn(entries, misses, scope)
+        self._learn(misses, scope)
         if entries and settings.error_on_recompile:
             recent = "\n  ".join(events.collapse_repeats(reasons))
             count = "the entry does not fit" if len(entries) == 1 else f"none of {len(entries)} entries fits"
             raise RecompileError(f"{count} and config.error_on_recompile is set:\n  {recent}")
         return self._make_entry(values)
 
-    def _learn(self, entries: Sequence[Entry], misses: Sequence[Sequence[Failure]], scope: Scope) -> None:
+    def _learn(self, misses: Sequence[Examination], scope: Scope) -> None:
         """Let the policy learn from why no entry fits, and log what is symbolic from now on."""
         before = self.policy.symbolic() if events.is_logged("dynamic") else None
-        self.policy.learn(misses, [entry.guards for entry in entries], scope)
+        self.policy.learn(misses)
         others = [one.guards for one in islice(self._cache.others(self._shared), _COMPARED)]
         self.policy.learn_from_others(others, scope)
         if others and events.is_logged("recompiles"):

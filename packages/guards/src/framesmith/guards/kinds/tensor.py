@@ -6,7 +6,7 @@ by itself is the slow equivalent.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 import torch
 
@@ -60,10 +60,12 @@ class TensorIs(Claim):
 
     def change(self, value: object) -> TensorChange:
         """What differs between the spec and the value. A value that is no tensor differs in its `type`."""
-        if not isinstance(value, torch.Tensor):
+        if not issubclass(
+            type(value), torch.Tensor
+        ):  # `isinstance` reads `__class__`, which may be user code
             return TensorChange(other=("type",))
         with torch._C.DisableTorchFunction():
-            return self._change(value)
+            return self._change(cast(torch.Tensor, value))
 
     def _change(self, value: torch.Tensor) -> TensorChange:
         spec = self.spec
@@ -81,11 +83,13 @@ class TensorIs(Claim):
 
     def explain(self, value: object, source: Source) -> str:
         name = source.text()
-        if not isinstance(value, torch.Tensor):
+        if not issubclass(
+            type(value), torch.Tensor
+        ):  # `isinstance` reads `__class__`, which may be user code
             return f"{name}: was a tensor, is {show_value(value)} now"
         change = self.change(value)
         with torch._C.DisableTorchFunction():
-            fields = _fields(self.spec, value)
+            fields = _fields(self.spec, cast(torch.Tensor, value))
         phrases = [
             f"{field} changed from {show_value(fields[field][0])} to {show_value(fields[field][1])}"
             if field in fields
