@@ -6,7 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+import torch.distributed as dist
 from tests.end_to_end.collective_programs import PLAIN, PROGRAMS
+
+from framesmith import frontend
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,3 +40,12 @@ def test_data_parallel_training_both_ways_round(told):
     eager, inside, outside, (breaks,) = told["data parallel"]
     assert eager == pytest.approx(inside, rel=1e-6) and eager == pytest.approx(outside, rel=1e-6)
     assert breaks == 2  # what the reducer does before and after the module
+
+
+def test_a_question_without_a_process_group_raises_as_in_eager(recwarn):
+    compiled, told = frontend.compile(lambda x: x + dist.get_rank(), backend="eager"), []
+    for called in (compiled, lambda x: x + dist.get_rank()):
+        with pytest.raises(ValueError) as caught:
+            called(torch.ones(2))
+        told.append(str(caught.value))
+    assert told[0] == told[1] and not recwarn.list

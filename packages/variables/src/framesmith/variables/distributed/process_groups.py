@@ -11,6 +11,7 @@ from framesmith.guards.sources import CallResult, Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker, from_python
 from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.results import evaluate
 
 ROWS: Final = Rows()
 _ASKED: Final = Reason("the trace asked about a process group")
@@ -81,12 +82,11 @@ def _register_question(question: Callable[..., object]) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = [operand.realize().as_python_constant() for operand in args]
         keywords = {name: operand.realize().as_python_constant() for name, operand in kwargs.items()}
+        asked, values = _Question(question, tuple(keywords)), (*operands, *keywords.values())
         with tx.graph.pause_recording():
-            found = question(*operands, **keywords)
-        if not any(isinstance(one, dist.ProcessGroup) for one in (*operands, *keywords.values())):
+            found = evaluate(question.__name__, asked, *values)
+        if not any(isinstance(one, dist.ProcessGroup) for one in values):
             # of the group of all processes, which may be another one at the next call
-            asked = _Question(question, tuple(keywords))
-            values = (*operands, *keywords.values())
             tx.guards.add(Guard.relation(AmbientValue(asked, values, found), _ASKED))
         return Constant(found) if found is None else from_python(tx, found)
 
