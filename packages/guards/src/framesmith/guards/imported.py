@@ -27,25 +27,25 @@ def is_imported(value: object) -> bool:
 
     The object and what is on the way to it may be the user's: none of their code runs.
     """
-    kind = type(value)
-    if issubclass(kind, ModuleType):
+    cls = type(value)
+    if issubclass(cls, ModuleType):
         return any(value is one for one in list(sys.modules.values()))
-    if kind is dict:
+    if cls is dict:
         return is_namespace(value)
-    if kind is BuiltinFunctionType:
+    if cls is BuiltinFunctionType:
         function = cast(BuiltinFunctionType, value)
         owner: object = function.__self__
         is_lasting = owner is None or issubclass(type(owner), ModuleType)
         if is_lasting or (issubclass(type(owner), type) and is_imported(owner)):
             return True
         return _finds(function.__module__, function.__name__) is value
-    if issubclass(kind, type):
+    if issubclass(cls, type):
         cls = cast(type, value)
         if not is_heap_type(cls) or _finds(module_of(cls), qualified_name(cls)) is cls:
             return True
         # torch puts objects in the place of some of its modules
         return str(module_of(cls)).startswith("torch.") and "<" not in qualified_name(cls)
-    if kind is FunctionType:
+    if cls is FunctionType:
         named = cast(FunctionType, value)
         return _finds(named.__module__, named.__qualname__) is value
     return False

@@ -62,27 +62,27 @@ class RebasePattern:
 def _copier(source: Source) -> _Copy:
     """What makes the same step from another base. Where the class does nothing of its own when it is made, its slots are set, and the
     hash is computed from the constants: the constructor of a frozen data class takes four times as long."""
-    kind, base = type(source), source.base
+    cls, base = type(source), source.base
     names = _fields(source)
     hashed = source.hash_fields()
     plain = (
-        kind.__post_init__ is Source.__post_init__
-        and kind._compute_hash is Comparable._compute_hash
+        cls.__post_init__ is Source.__post_init__
+        and cls._compute_hash is Comparable._compute_hash
         and hashed[:1] == (base,)
         and not any(isinstance(one, slice) for one in hashed)
     )
     if not plain:
         return lambda one: _with_base(source, one)
-    set_base, set_hash = kind.__dict__["base"].__set__, Comparable.__dict__["_hash"].__set__
-    rest = [(kind.__dict__[name].__set__, getattr(source, name)) for name in names if name != "base"]
+    set_base, set_hash = cls.__dict__["base"].__set__, Comparable.__dict__["_hash"].__set__
+    rest = [(cls.__dict__[name].__set__, getattr(source, name)) for name in names if name != "base"]
     constants = hashed[1:]
 
     def copy(one: Source) -> Source:
-        made = object.__new__(kind)
+        made = object.__new__(cls)
         set_base(made, one)
         for set_field, value in rest:
             set_field(made, value)
-        set_hash(made, hash((kind, (one, *constants))))
+        set_hash(made, hash((cls, (one, *constants))))
         return made
 
     return copy
