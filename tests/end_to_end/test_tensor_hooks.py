@@ -78,3 +78,18 @@ class Clamped(nn.Module):
 
 def test_modules_in_a_row_have_hooks_of_their_own():
     check(nn.Sequential(*[Clamped() for _ in range(4)]), torch.randn(2, 4), breaks=0)
+
+
+OF_VALUES_USED_BEFORE = {
+    "a hook": "y.register_hook(log.append)",
+    "a hook that changes the gradient": "y.register_hook(lambda g: g * 10)",
+    "a retained gradient": "y.retain_grad()\nlog.append(y)",
+    "a hook behind a break": "torch._dynamo.graph_break()\ny.register_hook(log.append)",
+    "a gradient given to it": "z.sum().backward(inputs=[y], retain_graph=True)\nlog.append(y.grad)",
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", OF_VALUES_USED_BEFORE)
+def test_a_value_used_before_has_its_whole_gradient(name, backend):
+    check_source(program(f"z = y.sin()\n{OF_VALUES_USED_BEFORE[name]}\nreturn z * y"), backend=backend)

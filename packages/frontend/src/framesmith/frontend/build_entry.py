@@ -31,12 +31,18 @@ from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.tracing.asked_gradients import check_asked_gradients
 from framesmith.frontend.tracing.deferred_calls import check_filters
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
-from framesmith.frontend.tracing.replanning import MixedIdentities, PlannedStop, Restart, mixes_identities
+from framesmith.frontend.tracing.replanning import (
+    MixedIdentities,
+    PlannedStop,
+    Restart,
+    mixes_identities,
+)
 from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
@@ -258,7 +264,7 @@ class EntryBuilder:
                     if self.watch is not None:
                         self.watch.begin(trace)
                     # 2 execute the frames symbolically
-                    end = trace.run(self.start, values)
+                    end = run_trace(trace, self.start, values)
                     if mixes_identities(trace.tx):
                         raise MixedIdentities
                     reached, stack = locate_trace(machine, self.start.code)
@@ -313,6 +319,19 @@ class EntryBuilder:
             check_promises(trace.recorder.specialized(), self.start.code)
         check_numbers(trace.recorder, guards)
         return guards
+
+
+def run_trace(trace: Trace, start: TraceStart, values: Sequence[object]) -> TraceEnd:
+    """Execute the frames symbolically. Raises Restart where the trace has gone too far."""
+    try:
+        end = trace.run(start, values)
+    except Restart:
+        # The second trace stops before the step that asked, and does not hear of it: its stop may come too late.
+        check_asked_gradients(trace.tx)
+        raise
+    if not isinstance(end, Finished):
+        check_asked_gradients(trace.tx, trace.machine.frames)
+    return end
 
 
 def check_numbers(recorder: Recorder, guards: GuardSet) -> None:

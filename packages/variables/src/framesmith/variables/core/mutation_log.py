@@ -44,6 +44,8 @@ class MutationLog(Generic[V]):
 
     `moved` are the nodes that copied a tensor into a new parameter, which eager gives the tensor's own memory.
 
+    `asked_gradients` are the nodes of results whose own gradient the program asks for after the graph, by a hook say.
+
     `has_identity_keys`: `id(x)` of an existing object was looked up as a key, without reading the number;
     `exact_identities`: it is to be read.
 
@@ -62,6 +64,7 @@ class MutationLog(Generic[V]):
         self.has_identity_keys = False
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
         self.moved: list[fx.Node] = []
+        self.asked_gradients: list[fx.Node] = []
         self._changed: dict[int, V] = {}
         self._keys: dict[int, V] = {}
         self._watching: list[list[V]] = []
@@ -129,6 +132,7 @@ class MutationLog(Generic[V]):
         self.classes.clear()
         self.asked_classes.clear()
         self.moved.clear()
+        self.asked_gradients.clear()
         self.on_change = self.on_reference = None
         self._keys.clear()
 

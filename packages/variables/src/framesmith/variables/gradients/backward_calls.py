@@ -17,7 +17,12 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.gradients.grad_calls import unpack_tensors
-from framesmith.variables.gradients.history import check_hooks, check_node_hooks, find_known_leaves
+from framesmith.variables.gradients.history import (
+    ask_gradient,
+    check_hooks,
+    check_node_hooks,
+    find_known_leaves,
+)
 from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -70,8 +75,11 @@ def _run_backward(
         raise GraphBreak(BACKWARD_CALL, "in the body of a higher-order operator")
     leaves = find_known_leaves(tx, outputs)
     if inputs is not None and not _is_none(inputs):
-        wanted = {id(one) for one in unpack_tensors(tx, inputs.realize())}
+        named = unpack_tensors(tx, inputs.realize())
+        wanted = {id(one) for one in named}
         if not wanted or not wanted <= {id(leaf) for leaf in leaves}:
+            for one in named:
+                ask_gradient(tx, one)
             raise GraphBreak(BACKWARD_CALL, "the argument inputs holds other tensors than leaves of the loss")
         leaves = [leaf for leaf in leaves if id(leaf) in wanted]
     if not leaves:

@@ -11,7 +11,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.gradients.history import check_hooks, find_known_leaves
+from framesmith.variables.gradients.history import ask_gradient, check_hooks, find_known_leaves
 from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -36,9 +36,14 @@ def grad(
         wanted = [_require_tensor(value.realize()) for value in values]
     else:
         wanted = unpack_tensors(tx, named)
-    find_known_leaves(tx, results, wanted)
-    for tensor in wanted:
-        check_hooks(tx, tensor)
+    try:
+        find_known_leaves(tx, results, wanted)
+        for tensor in wanted:
+            check_hooks(tx, tensor)
+    except GraphBreak:
+        for tensor in wanted:
+            ask_gradient(tx, tensor)
+        raise
     given: list[Tracker] = [] if grad_outputs is None else [_gradients_tracker(tx, grad_outputs.realize())]
     found = record(
         tx, torch.autograd.grad, (TupleTracker(results), TupleTracker(wanted), *given), dict(options)

@@ -11,7 +11,7 @@ from framesmith.graph.histories import find_leaves
 from framesmith.graph.tensor_hooks import hooked
 from framesmith.guards.kinds import NoNodeHooks, TensorProperty
 from framesmith.guards.plain_tensors import read_unasked
-from framesmith.variables.core import TraceContext
+from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.tensors.tensors import TensorTracker
 
 OUTER_HISTORY = register(
@@ -76,3 +76,13 @@ def check_node_hooks(tx: TraceContext, leaf: TensorTracker) -> None:
     if not is_free:
         raise GraphBreak(GRADIENT_HOOK, f"{leaf.describe()} has hooks on its AccumulateGrad node")
     tx.guard(leaf, claim)
+
+
+def ask_gradient(tx: TraceContext, tensor: Tracker) -> None:
+    """Note, before a break, that what runs natively then asks for the own gradient of this tensor.
+
+    Results of a graph that a backend has differentiated are results of one operation, and none of them is computed from
+    another: if the graph has used the tensor, the trace has to stop before.
+    """
+    if isinstance(tensor, TensorTracker) and tensor.value is None and tensor.fake.requires_grad:
+        tx.changes.asked_gradients.append(tensor.graph_node(tx))

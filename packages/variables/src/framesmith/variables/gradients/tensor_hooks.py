@@ -16,6 +16,7 @@ from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources import NewObject
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.gradients.history import ask_gradient
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -66,6 +67,7 @@ def register_hook(tx: TraceContext, self: Tracker, hook: Tracker) -> Tracker:
     _require_gradient(tx, self, "cannot register a hook on a tensor that doesn't require gradient")
     number = tx.graph.length()
     if number is None or not _is_computed(self, tx):
+        ask_gradient(tx, self)
         raise GraphBreak(NATIVE_CALL, "Tensor.register_hook()")
     source = NewObject(number, HookSlot, (), "hook")
     place = tx.graph.object_input(source, HookSlot())
@@ -82,6 +84,7 @@ def retain_grad(tx: TraceContext, self: Tracker) -> Tracker:
     if isinstance(self, TensorTracker) and _is_existing_leaf(tx, self):
         return Constant(None)
     if tx.graph.length() is None or not _is_computed(self, tx):
+        ask_gradient(tx, self)
         raise GraphBreak(BACKWARD_CALL, "Tensor.retain_grad()")
     tx.graph.call("call_method", "retain_grad", (self.graph_node(tx),), result=None)
     return Constant(None)

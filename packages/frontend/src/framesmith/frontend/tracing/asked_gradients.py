@@ -1,0 +1,61 @@
+"""Results of a graph whose own gradient the program asks for behind it: the trace stops before they are used.
+
+    y = x * 2; z = y.sin(); y.register_hook(hook)     stops before `y.sin()`: the next graph gets y as an input
+
+A backend that differentiates its graph returns y and z as results of one operation, so nothing of the gradient of z would reach y.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Final
+
+import torch
+from torch import fx
+from torch.utils import _pytree as pytree
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.frontend.tracing.machine import Frame
+from framesmith.frontend.tracing.replanning import PlannedStop, Restart
+from framesmith.frontend.tracing.trace_end import BreakBefore
+from framesmith.graph import GraphBreak
+from framesmith.graph.arguments import example
+from framesmith.graph.break_kinds import BACKWARD_CALL
+from framesmith.graph.failures import STEP
+from framesmith.variables.core import TraceContext
+from framesmith.variables.tensors.tensors import TensorTracker
+
+_ASKING: Final = frozenset({"register_hook", "retain_grad"})
+
+
+def check_asked_gradients(tx: TraceContext, frames: Iterable[Frame] = ()) -> None:
+    """Restart, to stop before a result is used whose own gradient is asked for where the trace has to end, or, as far as the
+    code of these frames shows, later."""
+    if tx.graph.runs_as_captured:
+        return
+    nodes = {*tx.changes.asked_gradients, *(node for frame in frames for node in _asked_by(tx, frame))}
+    uses = [
+        user.meta[STEP][0]
+        for node in nodes
+        if node.op != "placeholder" and not node._erased
+        for user in node.users
+        if STEP in user.meta and _has_history(example(user)) and example(user) is not example(node)
+    ]
+    if uses:
+        reason = GraphBreak(BACKWARD_CALL, "the gradient of a value that the graph has used already")
+        raise Restart(PlannedStop(min(uses), None, 0, BreakBefore(reason)))
+
+
+def _has_history(value: object) -> bool:
+    return any(isinstance(leaf, torch.Tensor) and leaf.requires_grad for leaf in pytree.tree_leaves(value))
+
+
+def _asked_by(tx: TraceContext, frame: Frame) -> Iterator[fx.Node]:
+    """The results in local variables of which the code says `y.register_hook` or `y.retain_grad`."""
+    if _ASKING.isdisjoint(frame.code.co_names):
+        return
+    operations = frame.reading.operations
+    for loaded, asked in pairwise(operations):
+        if asked.kind in (Kind.LOAD_METHOD, Kind.LOAD_ATTRIBUTE) and asked.argument in _ASKING:
+            value = frame.locals.get(str(loaded.argument)) if loaded.kind is Kind.LOAD_LOCAL else None
+            if isinstance(value, TensorTracker) and value.value is None and value.fake.requires_grad:
+                yield value.graph_node(tx)
