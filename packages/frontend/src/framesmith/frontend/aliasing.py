@@ -34,6 +34,7 @@ _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
 def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[Guard]:
     """Changed objects, and keys by identity, are not the same object as any that differed from them in the trace."""
+    # by exact type: objects of two types are never the same one
     classes = {tracker.python_type for tracker in mutations.changed_trackers()}
     sources: dict[type, list[Source]] = {cls: [] for cls in classes}
     for source, cls in wrapper.objects():
@@ -84,6 +85,7 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
     values: dict[Source, torch.Tensor] = {}
     with torch._C.DisableTorchFunction():  # no subclass is asked
         for source in graph.inputs:
+            # inputs that are numbers have no memory
             for place, value in _memories(source, found[source]) if source in found else ():
                 values[place] = value
                 groups.setdefault(storage_of(value), []).append(place)
@@ -97,6 +99,7 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
         for group in groups.values()
         for one, other in combinations(group, 2)
     ]
+    # one of each group will do: the guards above tie the others to it
     if len(groups) > 1:
         leaders = tuple(group[0] for group in groups.values())
         guards.append(Guard.relation(DistinctStorages(leaders), _WRITTEN))

@@ -49,12 +49,14 @@ def compile(
     Raises InvalidArgument for what cannot be called, for a wrong type or an unknown value, and for a module that is
     compiled with other options already; UnknownBackend for a name that is not registered.
     """
+    # also with `disable`: a wrong argument is an error at the call in any case
     chosen = require_options(fullgraph, dynamic, backend, mode, options, disable)
     if model is None:
 
         def decorate(function: object) -> object:
             return function if disable else compile_object(function, chosen)
 
+        # called in a traced function it breaks the graph, as `compile(function)` does
         decorate.__dict__[DISABLED_MARK] = "a function is compiled"
         return decorate
     return model if disable else compile_object(model, chosen)
@@ -75,6 +77,7 @@ def compile_object(model: object, options: CompileOptions) -> object:
         inner = compile_object(model.__func__, options)
         assert callable(inner)
         return type(model)(inner)
+    # before `callable`: a class can be called, but what is compiled is the call of its instances
     if isinstance(model, type):
         return compile_class(model, options)
     if isinstance(model, functools.partial):
@@ -101,13 +104,16 @@ def compile_function(
             "compile a function that consumes it, or the functions that it calls",
         )
         return function
+    # the mark that `torch.compiler.disable` leaves
     if getattr(function, "_torchdynamo_disable", False):
         return function
+    # the function below a compiled one: our dispatchers are not traced
     original = original_of(function)
     is_owned = definition is not None and definition.may_be_shadowed
     session = Session(original, options, definition=definition)
     compiled = session.make_function(is_owned=is_owned)
     session.compiled = weakref.ref(compiled)
+    # before our own attributes are set: it copies those of the original, which may have come from a compiled function
     functools.update_wrapper(compiled, original)
     compiled.__defaults__ = original.__defaults__
     compiled.__kwdefaults__ = original.__kwdefaults__
@@ -124,6 +130,7 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
     """
     known = session_of(module)
     if known is not None:
+        # the class may have another `_call_impl` by now
         implementation = call_implementation(type(module))
         if known.options == options and known.function.__code__ is implementation.__code__:
             return module
@@ -163,11 +170,13 @@ def uncompile(model: Any) -> Any:
     if isinstance(model, functools.partial):
         return functools.partial(uncompile(model.func), *model.args, **model.keywords)
     session = session_of(model)
+    # a class has no session, its `__call__` has
     if isinstance(model, type):
         return uncompile_class(model)
     if session is None:
         raise make_argument_error("uncompile()", model, "what compile() returned", hint=_NOT_COMPILED_HERE)
     if isinstance(model, torch.nn.Module):
+        # None is what torch's class attribute says, for a module that is not compiled
         model._compiled_call_impl = None
         return model
     return session.original
@@ -228,6 +237,7 @@ def compile_class(cls: type, options: CompileOptions) -> type:
 
 def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:
     """A callable object through its `__call__`; a builtin without Python code stays as it is."""
+    # statically: neither a metaclass nor `__getattr__` is asked
     method = inspect.getattr_static(type(model), "__call__", None)
     if isinstance(method, FunctionType):
         method = original_of(method)

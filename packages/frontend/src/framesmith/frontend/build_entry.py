@@ -130,6 +130,7 @@ class Trace:
         """Put the frames into the machine and execute them symbolically."""
         machine, recorder = self.machine, self.recorder
         raised = start.push_frames(self.tx, machine, values)
+        # all of these are asked while the trace runs only: `release` empties what they lead to (ADR 0014)
         recorder.user_stack = lambda: stack_text(user_stack(machine.frames))
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
@@ -197,6 +198,7 @@ class EntryBuilder:
         name = self.numbers.next()
         imported = set[str]()
         name.attempt, exact = 0, False
+        # an import between two traces is no attempt
         while name.attempt < _ATTEMPTS + len(imported):
             try:
                 return self._trace(values, stop, name, exact)
@@ -207,6 +209,7 @@ class EntryBuilder:
             except FullGraphError as error:
                 if not import_first(error, imported):
                     raise
+                # the steps of the next trace have other numbers
                 stop = None
             name.attempt += 1
         code = self.start.code
@@ -220,6 +223,7 @@ class EntryBuilder:
         backend = Replay()
         own = self.options
         options = replace(own, fullgraph=False, backend=backend, mode=None, backend_options={})
+        # as in the trace whose graph raised, which `fullgraph` implies: this one has to take the same steps
         options = replace(options, captures_unknown=own.fullgraph or own.captures_unknown)
         builder = replace(self, options=options, on_break=ignore_break)
         stop = PlannedStop(step, None, 0, BreakBefore(reason))
@@ -233,8 +237,10 @@ class EntryBuilder:
             except MixedIdentities:
                 exact = True
                 continue
+            # by identity, to tell it from a break that this trace met on its way
             if built.reason is reason:
                 return BuiltPartialEntry(built.text, stop.step, backend)
+            # another end: this trace went another way than the one whose graph raised
             return BuiltPartialEntry(built.text, 0, backend) if built.runs_natively else None
         return None
 
@@ -254,6 +260,7 @@ class EntryBuilder:
     def _build_from(self, trace: Trace, values: Sequence[object]) -> BuiltEntry:
         """Phases 2 to 6 (see the module), on a trace that `prepare_trace` has put together; a native entry where the state
         cannot be rebuilt after the graph."""
+        # before the trace, which sets torch's switches as the program does
         state = GlobalState.capture()
         recorder, machine, writer, backend = trace.recorder, trace.machine, trace.writer, self.options.backend
         replay = backend if isinstance(backend, Replay) else None
@@ -265,6 +272,7 @@ class EntryBuilder:
                         self.watch.begin(trace)
                     # 2 execute the frames symbolically
                     end = run_trace(trace, self.start, values)
+                    # before anything is reported: this trace is thrown away
                     if mixes_identities(trace.tx):
                         raise MixedIdentities
                     reached, stack = locate_trace(machine, self.start.code)
@@ -282,6 +290,7 @@ class EntryBuilder:
                     # 4 hand the graph to the backend
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
+                    # the trace has left torch's switches as the program does: the entry will set them
                     trace.tx.changes.ambient.restore()
             shape_guards = recorder.explain_shape_guards()
         except GraphBreak as unwritable:
@@ -293,10 +302,12 @@ class EntryBuilder:
         # 5 collect the guards
         guards = self._collect_guards(trace, state, graph, shape_guards)
         recovery = None
+        # a partial entry has no recovery of its own
         if graph.failures is not None and replay is None:
             made = made_among((*graph.inputs, *writer.loads))
             recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs, made)
         # 6 put the entry together
+        # the graph call is written first, since it loads the inputs of the graph
         text = write_entry(
             self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery)
         )
@@ -429,6 +440,7 @@ def write_graph_call(
     if not (writer.outputs or graph.call is not None):
         return []
     names = list(writer.outputs.values())
+    # without a call there are no operations: each output is one of the inputs
     if graph.call is None:
         inputs = [writer.load(source) for source in graph.inputs]
         return [
@@ -440,10 +452,12 @@ def write_graph_call(
         for source in pack_inputs(graph.inputs, guards.items)
     ]
     call = f"{writer.constant(graph.call, 'graph')}({', '.join(given)})"
+    # two outputs may be one value: the first name takes it, the others are assigned from that
     first: dict[int, str] = {}
     for name, position in zip(names, graph.positions, strict=True):
         first.setdefault(position, name)
     results = [first.get(i, f"{PREFIX}r{i}") for i in range(graph.outputs)]
+    # the comma makes it an unpacking also for a single result
     called = f"{', '.join(results)}, = {call}" if results else call
     lines = [(called, writer.line)]
     if recovery is not None:

@@ -68,6 +68,7 @@ def resolve(target: str) -> object:
     module, colon, path = target.partition(":")
     if not colon or not path:
         raise WrongUse(f"{target!r} is not of the form module:function")
+    # where `python -m` looks first, and an installed command does not
     sys.path.insert(0, os.getcwd())
     try:
         found: object = importlib.import_module(module)

@@ -48,6 +48,7 @@ def require_options(
     require_flag("compile()", "disable", disable)
     chosen = require_backend(default_backend() if backend is None else backend)
     is_inductor = chosen == "inductor"
+    # other backends may have modes of their own
     if mode is not None and (not isinstance(mode, str) or (is_inductor and mode not in MODES)):
         raise make_compile_argument_error(
             "mode",
@@ -93,6 +94,7 @@ def check_inductor_options(options: Mapping[str, object]) -> None:
         return
     known = inductor_options()
     for name in options:
+        # dashes as in `torch.compile(options=...)`, which replaces them in the same way
         if name.replace("-", "_") not in known:
             raise InvalidArgument(
                 f"inductor has no option {name!r}{near_miss(name, known)}; torch._inductor.list_options() names those it has"

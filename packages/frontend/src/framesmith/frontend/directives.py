@@ -99,6 +99,7 @@ def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) 
 def _is_recorded(function: Callable[..., object]) -> bool:
     """Whether calls of a function with a row are nodes anyway: it was allowed before, or is torch's."""
     row = row_of(REGISTRY.current(), function)
+    # rows carry no mark: the one that `allow_in_graph` adds is known by its qualified name
     allowed = row is not None and getattr(row.function, "__qualname__", "").startswith("allow_in_graph.")
     return allowed or str(getattr(function, "__module__", None)).partition(".")[0] == "torch"
 
@@ -121,6 +122,7 @@ def assume_constant_result(fn: F) -> F:
             raise GraphBreak(
                 CALL_SIGNATURE, f"{name_of(fn)} is assumed constant but gets a value that is not"
             )
+        # what the function asks of torch is no part of the graph
         with tx.graph.pause_recording():
             result = fn(
                 *[argument.as_python_constant() for argument in args],

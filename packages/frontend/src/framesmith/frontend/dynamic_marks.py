@@ -20,6 +20,7 @@ from framesmith.guards import Scope, Source
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources.tensors import TensorSize
 
+# The names of torch's own marks: what `torch._dynamo.mark_dynamic` has marked counts as well.
 DYNAMIC_MARK: Final = "_dynamo_dynamic_indices"
 WEAK_DYNAMIC_MARK: Final = "_dynamo_weak_dynamic_indices"
 STATIC_MARK: Final = "_dynamo_static_indices"

@@ -51,6 +51,7 @@ class GuardTexts:
             guards, rename = made_of
             texts = rename(guard.text() for guard in guards)
             self._lines = texts, tuple(guard.reason.user_frame for guard in guards)
+            # the texts are enough from here on: the guards hold objects of the user
             self._made_of = None
         return self._lines
 
@@ -145,8 +146,10 @@ def configure_logs() -> None:
     for topic in topics:
         logger = _logger(topic)
         logger.setLevel(logging.INFO)
+        # a handler that the user has set up stays the only one
         if not logger.handlers:
             logger.addHandler(handler)
+            # or the root logger prints the message a second time
             logger.propagate = False
 
 

@@ -106,6 +106,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
             return explanation_of([session])
         options = CompileOptions("eager", shares_entries=False)
         if isinstance(model, torch.nn.Module):
+            # not in place: the module stays uncompiled for all others
             compiled = api.make_compiled_call(type(model), options)
             args = (model, *args)
         else:

@@ -110,6 +110,7 @@ def export_call(
         except DynamicSizeFixed as error:
             raise names.rename(error) from None
     if built.refusal is not None:
+        # nothing is run, so the operation that would raise an error of the user first is not reached
         raise built.refusal.error()
     module = OuterGraph(start, example, built).build()
     return Exported(

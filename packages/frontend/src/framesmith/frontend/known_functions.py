@@ -50,6 +50,7 @@ def is_compiling() -> bool:
 @ROWS.entry(DIRECTIVES, *_BREAKS)
 def call_graph_break(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`graph_break()`: a break, but for those that torch asks for; constants among the arguments are its message."""
+    # asked by the wrapper that torch puts around a step, not by the program
     if _STEP is not None and tx.graph.asking is not None and tx.graph.asking()[0] is _STEP:
         return Constant(None)
     shown = [

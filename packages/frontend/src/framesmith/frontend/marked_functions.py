@@ -34,6 +34,7 @@ def begin_marked_call(
         )
     if not is_allowed(value):
         return None
+    # the mark belongs to this function: another one in its place may have none
     tx.guard(function, Identical(value))
     operands = [argument.realize() for argument in args]
     keywords = {name: argument.realize() for name, argument in kwargs.items()}

@@ -27,6 +27,7 @@ def check_new_memory(tx: TraceContext, outputs: Sequence[fx.Node]) -> None:
         reason = GraphBreak(
             NATIVE_CALL, "a parameter is created over the memory of a tensor that is used later"
         )
+        # in front of the step that recorded the copy of the first value
         raise Restart(PlannedStop(copy.meta[STEP][0], None, 0, BreakBefore(reason)))
 
 

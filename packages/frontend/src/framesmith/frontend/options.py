@@ -141,6 +141,7 @@ def current_config() -> Config:
     }
     if not changed:
         return config
+    # a copy: what torch's settings say never becomes a setting of ours
     merged = replace(config)
     for name, value in changed.items():
         setattr(merged, name, value)

@@ -65,6 +65,7 @@ class Recovery:
         ran = found.began or self.failures.writes_between(partial.step, found.number)
         if ran and not (partial.replay.asks and partial.step == found.step):
             raise Unrecoverable  # what has written or drawn already must not run a second time
+        # before `give`: values that are given and not taken would be found by the next call of this thread
         check_made(partial.entry.loads, made)
         partial.replay.give(found.known, error if ran else None)
         return partial.entry.function(*[source.read(scope) for source in partial.entry.loads])

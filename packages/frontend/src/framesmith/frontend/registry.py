@@ -32,6 +32,7 @@ class RegistryHolder:
 
     def current(self) -> Registry:
         """The registry as it is now."""
+        # read without the lock: registries are replaced, never changed
         registry = self._registry
         if registry is None:
             with self._lock:

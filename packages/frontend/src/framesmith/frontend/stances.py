@@ -89,6 +89,7 @@ def current() -> Stance:
 class _NotLoaded:
     """What the closure cell for torch's module holds as long as that is not loaded: every call reads this attribute."""
 
+    # None, as what `PROBE` knows at first: entries serve.
     _stance: object = None
 
 
@@ -154,6 +155,7 @@ class ResetListener:
         """Register with torch for the next reset, if torch's compiler is loaded at all."""
         known = getattr(sys.modules.get(_STANCE_MODULE), "cached_backends", None)
         if type(known) is dict:
+            # the key that torch gives a backend: its id
             known.setdefault(id(self), self)
 
 

@@ -61,6 +61,7 @@ def warn_of_ignored() -> None:
     module = dynamo_config()
     if module is None:
         return
+    # it differs as soon as a field does: each state is searched once
     state = module.get_hash()
     if _checked == [state]:
         return

@@ -38,6 +38,7 @@ def is_library_file(file: str) -> bool:
     """Whether a file belongs to torch, the standard library or this project: its lines say nothing to the user."""
     if file.startswith((_TORCH, "<frozen")) or is_ours_file(file):
         return True
+    # `site-packages` may be inside of the folder of the standard library
     return file.startswith(_STANDARD) and not any(folder in file for folder in _INSTALLED)
 
 

@@ -33,6 +33,7 @@ def warn(message: str, category: type[Warning]) -> None:
         frame.f_code.co_filename,
         frame.f_lineno,
         module=frame.f_globals.get("__name__", "<unknown>"),
+        # as `warnings.warn` does: what was shown is noted in the module that it was shown for
         registry=frame.f_globals.setdefault("__warningregistry__", {}),
         source=None,
     )

@@ -55,6 +55,7 @@ class EntryBinder:
         if refusal is None:
             return text.bind(owner.function_at, code, own)
 
+        # the native form, whatever the target says: only real frames have `finally` and `with` blocks that run
         def refuse(target: ResumeTarget) -> Callable[..., object]:
             return refusal.make_function(_native_at(owner, target), raises=target.point.raises)
 
@@ -71,11 +72,13 @@ class EntryBinder:
             return functools.partial(_run_natively, _native_at(owner, target))
 
         follow = run_natively if self._ends_natively else owner.function_at
+        # no code of an earlier binding: what was traced for a failing call is not shared with other functions
         return PartialEntry(built.text.bind(follow, None, own), built.step, built.replay)
 
 
 def _native_at(owner: ContinuationOwner, target: ResumeTarget) -> NativeContinuation:
     native = owner.function_at(replace(target, is_native=True))
+    # `is_native` decides what `function_at` gives
     assert isinstance(native, NativeContinuation)
     return native
 

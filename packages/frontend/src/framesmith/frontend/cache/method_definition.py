@@ -48,6 +48,7 @@ class MethodDefinition:
 
     def guard(self, tx: TraceContext, code: CodeType, asked: str) -> None:
         """Guard that a call still finds what was compiled, and that its function has this code."""
+        # on the class that defines it: what a call finds there decides, whatever class inherits it
         tx.guard(
             Pinned(self.cls, class_name(self.cls)),
             ClassAttribute(self.name, static_lookup(self.cls, self.name)),
@@ -55,6 +56,7 @@ class MethodDefinition:
         )
         tx.guard(Pinned(self.original, self.name), CodeIs(code), asked)
         if self.may_be_shadowed:
+            # the first parameter, whatever the user calls it
             owner = Local(code.co_varnames[0])
             tx.guard(owner, TypeIs(self.cls), asked)
             tx.guard(owner, HasInstanceAttribute(self.name, False), asked)
@@ -63,5 +65,6 @@ class MethodDefinition:
         """Call what a call of the method would find now; the owner is the first of the arguments."""
         if self.may_be_shadowed:  # its first argument is bound already
             return EntryEnding((f"return {owner}.{self.name}({', '.join(arguments[1:])})",))
+        # looked up on the type, as CPython does for a special method
         kind = f"{writer.constant(type, 'type')}({owner})"
         return EntryEnding((f"return {kind}.{self.name}({', '.join(arguments)})",))

@@ -45,6 +45,7 @@ def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:
         return False  # tensors, and graphs that may hold some
     check = _Check()
     held = [value for name, value in built.text.constants.items() if not _is_of_graph(built, value)]
+    # the continuations run over the globals of their frames, which may be those of other modules
     targets = built.text.targets.values()
     return (
         check.is_known(built.text.namespace)
@@ -79,6 +80,7 @@ class _Check:
 
     def is_portable_source(self, source: Source) -> bool:
         """Whether a source, with all from which it is read, refers to nothing that might die with the function."""
+        # most sources have their bases in common: each base is examined once
         while source not in self._sources:
             if isinstance(source, Pinned):
                 if not self.is_known(source.value):
@@ -94,11 +96,13 @@ class _Check:
     def is_portable_claim(self, claim: Claim | Relation) -> bool:
         """Whether a claim refers to nothing that might die with the function."""
         if isinstance(claim, GlobalState):
+            # modes are objects of the user's, which the claim holds
             return not (claim.function_modes or claim.dispatch_modes)
         return isinstance(claim, _HARMLESS) or self.are_fields_known(claim)
 
     def are_fields_known(self, value: Comparable) -> bool:
         """Whether the fields of a source or claim are known."""
+        # `_hash` is a memory, no field
         return all(
             map(self.is_known, [getattr(value, name) for name in type(value).__slots__ if name != "_hash"])
         )
@@ -108,6 +112,7 @@ class _Check:
         cls = type(value)
         if id(cls) in _PLAIN or id(value) in self._known:
             return True
+        # of the type: `isinstance` would read `value.__class__`, which may be code of the user
         if issubclass(cls, Source):
             return self.is_portable_source(cast(Source, value))
         # names and lines of the user's functions; tables of torch's own
@@ -115,10 +120,12 @@ class _Check:
             return True
         if issubclass(cls, Comparable):
             return self.are_fields_known(cast(Comparable, value))
+        # exact types only: iterating over a subclass could run the user's `__iter__`
         is_container = id(cls) in _CONTAINERS
         found = (
             all(map(self.is_known, cast("Iterable[object]", value))) if is_container else is_imported(value)
         )
         if found:
+            # kept, so that its id is not used for another object meanwhile
             self._known[id(value)] = value
         return found

@@ -34,6 +34,7 @@ def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
     found: dict[object, Failure] = {}
     counts: Counter[object] = Counter()
     for entry in failures:
+        # an entry counts once for a source, however many of its guards on that fail
         for key in dict.fromkeys(failure.source or failure.text for failure in entry):
             counts[key] += 1
         for failure in entry:
@@ -56,6 +57,7 @@ def place_of(failure: Failure, code: CodeType) -> tuple[str, int]:
 def remedy_of(failure: Failure) -> str:
     """What the user can do about a value of this kind."""
     more = "or raise frontend.config.recompile_limit if these are all the values there are."
+    # `rank` is set where the number of dimensions is another one: marking a size does not help then
     if (
         failure.tensor_change is not None
         and failure.tensor_change.rank is None

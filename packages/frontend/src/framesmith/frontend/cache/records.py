@@ -54,6 +54,7 @@ def record_shared(
     events.counters["stats"]["shared_entries"] += 1
     if built.reason is not None:
         reason = _in_words_of_user(built.reason, names)
+        # neither counted nor logged again: the break was met once, when the entry was compiled
         history.add_break(make_break_record(reason, built.location, built.stack))
 
 
@@ -98,6 +99,7 @@ def record_recompile(history: events.History, names: UserNames, misses: Sequence
     if not newest_first:
         return []
     reasons = [_reason_text(names, failures[0]) for failures in newest_first]
+    # `min` keeps the first of equals, which is the newest
     nearest = min(newest_first, key=len)
     history.recompiles.append(f"{names.function}: {_reason_text(names, nearest[0])}")
     events.counters["stats"]["recompile_reasons"] += 1

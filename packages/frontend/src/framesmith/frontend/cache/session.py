@@ -39,13 +39,16 @@ class Session:
     ) -> None:
         self.function = function
         self.definition = definition
+        # weak: the compiled function owns this session (ADR 0014)
         self.compiled: weakref.ReferenceType[FunctionType] | None = None
         self.original = function  # what `uncompile` gives back
         self.inherited = False  # whether the compiled class had inherited the function
+        # to be compared by identity later: `==` on defaults would run code of the user
         self._copied = [getattr(function, name) for name in COPIED_ATTRIBUTES]
         shared = CACHES.of(function, definition, options)
         self._state = SessionState(options, is_forced=is_forced, definition=definition, shared=shared)
         self._continuations = Continuations(self._state)
+        # weak: the compiled function owns its unit, as what its dispatcher calls on a miss
         self._root: weakref.ReferenceType[CompiledUnit] | None = None
         self._others: dict[str | int, FunctionType] = {}  # by backend
 
@@ -90,8 +93,11 @@ class Session:
     def with_backend(self, backend: str | Backend) -> FunctionType:
         """The same function compiled with another backend (a stance asks for it), made once."""
         with self._state.lock:
+            # the session that is kept below holds the backend, so no other one gets its id
             key = backend if isinstance(backend, str) else id(backend)
             if key not in self._others:
+                # forced: under the same stance its unit would forward the call to itself without end. No definition:
+                # the unit that forwards has asked already whether the method is still what was compiled.
                 session = Session(self.function, replace(self.options, backend=backend), is_forced=True)
                 self._others[key] = session.make_function()
             return self._others[key]
@@ -116,7 +122,9 @@ class Session:
         with self._state.lock:
             self._state.shared.clear()
             self._state.reset()
+            # after the tables: each unit takes its cache and its policy from them anew
             for unit in self.units():
                 unit.reset()
+            # last, since `units` lists them
             self._continuations.clear()
             self._others.clear()

@@ -68,6 +68,7 @@ class SessionState:
         is_root = isinstance(start, FunctionStart)
         # with fullgraph nothing is unspecialized: a break would be an error (ADR 0010)
         patience = 2 if start.is_in_loop else max(current_config().recompile_limit // 2, 1)
+        # two dictionaries: variables of the frames, for all units at these frames, and all sources, for this unit alone
         known = self._known.setdefault(start.codes, Learned(self.shared.numbers_of(start.codes)))
         own = Learned(cache.numbers)
         return Policy(

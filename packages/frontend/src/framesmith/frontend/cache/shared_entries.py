@@ -68,6 +68,7 @@ class SharedEntry:
     ) -> bool:
         """Whether a trace of this call would give the same entry; `skipped` are the sources it would leave unspecialized."""
         return (
+            # cheap questions before the guards, of which a model has hundreds
             self.settings == settings
             and self.registry is registry
             and self.unspecialized.issubset(skipped)
@@ -132,6 +133,7 @@ class SharedCache:
         """The entries of the function itself, or of one of its continuations."""
         if isinstance(start, FunctionStart):
             return self.root
+        # the units of the continuation hold it: it goes with the last of them
         return self._continuations.setdefault(start.target, EntryCache())
 
     def numbers_of(self, codes: tuple[CodeType, ...]) -> set[Source]:
@@ -176,6 +178,7 @@ class SharedCaches:
         )
         namespace, code = function.__globals__, function.__code__
         defaults = (function.__defaults__ is None, function.__kwdefaults__ is None)
+        # by identity, as guards know a code: two code objects are equal if their contents are
         key = (id(code), id(namespace), place, defaults, *_key_of(options))
         held = (code, namespace, definition, options)
         if not options.shares_entries:
@@ -210,6 +213,8 @@ def _key_of(options: CompileOptions) -> tuple[object, ...]:
 
 def _settings_key(given: Mapping[str, object]) -> object:
     items = sorted(given.items())
+    # with the type, since True and 1 are equal
     if all(type(value) in (bool, int, float, str, type(None)) for _, value in items):
         return tuple((name, type(value), value) for name, value in items)
+    # `SharedCache` holds the options, so no other mapping gets this id
     return id(given)

@@ -33,6 +33,7 @@ Sizes: TypeAlias = tuple[tuple[int, ...] | None, ...]
 def sizes_of(values: Iterable[object]) -> Sizes:
     """The sizes of the tensors among the arguments, and nothing that keeps them alive."""
     return tuple(
+        # `issubclass` of the type: `isinstance` would ask the user's value for its `__class__`
         tuple(cast(torch.Tensor, value).shape) if issubclass(type(value), torch.Tensor) else None
         for value in values
     )
@@ -84,6 +85,7 @@ class Policy:
 
         None of a parameter's; one that is marked as static never.
         """
+        # the class first: `isinstance` with Parameter is a Python function of torch, which also knows `_is_param`
         if type(tensor) is torch.nn.Parameter or isinstance(tensor, torch.nn.Parameter):
             return DynamicDims.none()
         attributes = getattr(tensor, "__dict__", {})
@@ -96,6 +98,7 @@ class Policy:
         elif self.dynamic is None:
             marked |= self.sizes.get(source, set())
         unknown = dict.fromkeys(map(int, attributes.get(UNBACKED_MARK, ())), Dim.UNBACKED)
+        # `|`: where a dimension has both marks, unbacked wins
         dims = dict.fromkeys(sorted(marked - static), Dim.DYNAMIC) | unknown
         return DynamicDims(dims=dims, bounds=promised_ranges(source, tensor, dims))
 
@@ -164,6 +167,7 @@ class Policy:
         change, claim = failure.tensor_change, failure.guard.claim
         if change is None or not isinstance(claim, TensorIs):
             return failure.value_change is not None
+        # sizes of parameters are never symbolic (`dynamic_dims`)
         is_parameter = issubclass(claim.spec.cls, torch.nn.Parameter)
         return bool(change.sizes) and change.rank is None and not change.other and not is_parameter
 
@@ -180,6 +184,7 @@ class Policy:
         settings = current_config()
         if self.dynamic is False or not settings.automatic_dynamic_shapes or failure.source is None:
             return
+        # tensors of another rank get an entry of their own: their sizes say nothing about this one
         if failure.tensor_change is not None and failure.tensor_change.rank is None:
             changed = {dim for dim, _, _ in failure.tensor_change.sizes}
             self.sizes.setdefault(failure.source, set()).update(changed)
@@ -192,5 +197,6 @@ class Policy:
     def _add(self, what: Literal["numbers", "unspecialized"], source: Source) -> None:
         getattr(self.local, what).add(source)
         root = [source, *source.ancestors()][-1]
+        # names such as `stack_0_1` mean something else at another resume point: variables alone mean the same
         if isinstance(root, Local) and is_variable(root.name):
             getattr(self.shared, what).add(source)

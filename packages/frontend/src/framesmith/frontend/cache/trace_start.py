@@ -64,6 +64,7 @@ class FunctionStart:
         self.closure: tuple[CellType, ...] | None = function.__closure__
         self.codes: tuple[CodeType, ...] = (self.code,)
         self.is_in_loop = False
+        # in cells: bound entries have them as free variables, so replaced defaults reach all entries at once
         self.own = {source: CellType(value) for source, value in _own_objects(function).items()}
         # Fixed here, as the key of the shared entries is: one that was made while the defaults were taken away would
         # otherwise serve functions that have some, without a guard on them.
@@ -79,6 +80,7 @@ class FunctionStart:
             for index, (name, cell) in enumerate(zip(self.code.co_freevars, self.closure or (), strict=True))
         )
         frame = new_frame(self.code, namespace_of(tx, self.namespace), arguments, cells)
+        # what the outermost frame returns is the outcome of the run
         frame.barrier = True
         machine.frames.append(frame)
         return None
@@ -145,6 +147,7 @@ class FunctionStart:
         keywords = [
             f"{name}={loaded[name]}" for name in names[positional : positional + code.co_kwonlyargcount]
         ]
+        # as in `co_varnames`: behind all named parameters `*args`, then `**kwargs`
         rest = names[positional + code.co_kwonlyargcount :]
         if code.co_flags & inspect.CO_VARARGS:
             arguments.append(f"*{loaded[rest.pop(0)]}")
@@ -159,8 +162,10 @@ class ContinuationStart:
 
     def __init__(self, target: ResumeTarget) -> None:
         self.target = target
+        # all that it works on is handed over as arguments
         self.own: dict[Own, CellType] = {}
         self.point = point = target.point
+        # the outermost frame, whose name and lines the entry takes
         self.code: CodeType = point.frames[0].code
         self.namespace: dict[str, object] = target.namespaces[0]
         self.codes = tuple(frame.code for frame in point.frames)

@@ -137,6 +137,7 @@ class CompiledUnit:
         session: OwnedSession | None = None,
     ) -> None:
         self._state = state
+        # weak: they own this unit (ADR 0014)
         self._continuations = weakref.ref(continuations)
         self._binder = EntryBinder(continuations, ends_natively=state.options.fullgraph)
         self._session = session
@@ -151,6 +152,8 @@ class CompiledUnit:
         self.dispatcher = Dispatcher(
             signature,
             start.namespace,
+            # a continuation returns its tail calls to the loop in the function that the user called; it does not ask
+            # for the stance, which holds from the call of that function to its end (ADR 0012)
             follows=session is not None,
             asks=session is not None and not state.is_forced,
         )
@@ -166,6 +169,7 @@ class CompiledUnit:
 
     def reset(self) -> None:
         """Forget the entries."""
+        # the table of the shared cache was emptied: there is another object for this start
         self._cache = self._state.shared.at(self.start)
         self.policy = self._state.policy(self.start, self._cache)
         self.release()
@@ -194,6 +198,7 @@ class CompiledUnit:
         except BaseException:
             self._leave_frames(values)
             raise
+        # a continuation: what it returns goes to the loop of tail calls that called it
         if self._session is None:
             return entry.function(*scope.values_of(entry.loads))
         # no name for what was read: this frame is there while `run_tail_calls` runs, and must not hold what the entry drops
@@ -207,7 +212,10 @@ class CompiledUnit:
         (ADR 0015).
         """
         recovery, error = failure.recovery, failure.error
+        # the entry that ran was made from the code that the function has now, which `start` may not have: entries of
+        # former code serve again when that code is put back (ADR 0013)
         self._follow_original(values)
+        # they lead to frames of ours that hold the user's values (ADR 0014)
         failure.__traceback__ = failure.__context__ = None
         assert isinstance(recovery, Recovery)
         is_recovered = True
@@ -253,15 +261,18 @@ class CompiledUnit:
         settings, stance = current_config(), Stance() if self._state.is_forced else current()
         if settings.disable or stance.is_eager:
             return self._get_native_entry()
+        # not for a continuation: the stance of the call's beginning holds on (ADR 0012)
         if stance.backend is not None and self._session is not None:
             return self._make_entry_with_backend(stance.backend, self._session)
         entries = self.dispatcher.entries
         failures = list[Failure]()
         for entry in entries:
+            # another thread may have added one while this one waited for the lock
             failure = first_failure(entry.guards, scope)
             if failure is None:
                 return entry
             failures.append(failure)
+        # one that is taken over counts towards the limit like one that is made here
         shared = self._find_shared_entry(scope) if len(entries) < settings.recompile_limit else None
         if shared is not None:
             return shared
@@ -284,6 +295,7 @@ class CompiledUnit:
         if len(entries) >= settings.recompile_limit:
             self._report_limit(scope, settings)
             return self._get_native_entry()
+        # once more: the policy learns from all failed guards of an entry, a message needs the first
         misses = [examine(entry.guards, scope) for entry in entries]
         reasons = record_recompile(self._state.history, self.names, misses)
         self._learn(misses, scope)
@@ -341,6 +353,7 @@ class CompiledUnit:
             limit_text(self.names.function, self.names.code, guards, scope, settings.recompile_limit)
         )
         if settings.fail_on_recompile_limit_hit:
+            # so that the next call raises as well
             self._is_reported = False
             raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")
         if not self._state.history.notes:
@@ -368,9 +381,11 @@ class CompiledUnit:
         if built.refusal is not None:
             return entry
         self.dispatcher.add(entry)
+        # one that runs natively has no guards: it would serve every call of every function (ADR 0022)
         if entry.code is not None and not built.runs_natively:
             skipped, promised = self.policy.unspecialized(), self.policy.promised
             shared = SharedEntry(built, entry.code, record, settings, registry, skipped, promised)
+            # held here, since the shared cache refers to it weakly
             self._shared.append(shared)
             self._state.shared.add(self._cache, shared)
         LISTENER.listen()
@@ -396,6 +411,7 @@ class CompiledUnit:
         return EntryBuilder(self.start, self._state.options, policy, self._on_break, self._numbers)
 
     def _on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
+        # first, since `on_break` would make an error of it
         self._state.postpone(reason)
         return self._state.on_break(reason, stack, strict)
 
@@ -415,6 +431,7 @@ class CompiledUnit:
             warn(f"{error}; {self.start.code.co_qualname} runs uncompiled", TracingBugWarning)
             return self._build_uncompiled(error)
         except Exception as error:
+            # the user asked for one graph or an error: running uncompiled would hide that there is none
             if settings.raise_bugs or self._state.options.fullgraph:
                 raise
             report_bug(error, self.start.code)

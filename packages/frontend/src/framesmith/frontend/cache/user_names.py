@@ -30,6 +30,7 @@ _OTHERS: Final = re.compile(r"\b(?:result|default)_\d+\b")
 _HIDDEN: Final = re.compile(r"\bhidden_[0-9a-f]+\b")
 _POSITIONAL: Final = re.compile(r"\bargs\[(\d+)\]")
 _BY_KEYWORD: Final = re.compile(r"\bkwargs\['(\w+)'\]")
+# not `*args` of a call, and not an attribute of that name
 _ALL_ARGUMENTS: Final = re.compile(r"(?<![\w*.])(?:args|kwargs)\b")
 _WORDS: Final = {"args": "the positional arguments", "kwargs": "the keyword arguments"}
 _UNNAMED: Final = "an intermediate value"
@@ -67,6 +68,7 @@ class UserNames:
             text = _OTHERS.sub(_UNNAMED, _VARIABLE.sub(lambda found: str(found[1] or found[2]), text))
             text = _HIDDEN.sub(_UNNAMED, text)
         if self._forward is not None:
+            # single arguments first: what is left of `args` then is the tuple itself
             text = _POSITIONAL.sub(lambda found: self._parameter(int(found[1])) or found[0], text)
             text = _BY_KEYWORD.sub(r"\1", text)
             text = _ALL_ARGUMENTS.sub(lambda found: _WORDS[found[0]], text)
@@ -98,6 +100,7 @@ class UserNames:
             for one in inspect.signature(self._forward).parameters.values()
             if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
         ]
+        # `args` of `_call_impl` begins behind `self`
         return names[index + 1] if index + 1 < len(names) else None
 
 
@@ -105,5 +108,6 @@ def _forward_of(definition: MethodDefinition | None) -> FunctionType | None:
     """The `forward` that a compiled module runs, where it is a Python function."""
     if definition is None or not issubclass(definition.cls, torch.nn.Module):
         return None
+    # a decorator that sets `__wrapped__` has parameters `*args, **kwargs`: the names wanted are those behind it
     found = inspect.unwrap(definition.cls.forward)
     return found if isinstance(found, FunctionType) else None

@@ -46,12 +46,14 @@ def write_ending(
     for generator in machine.generators:
         if has_pending_cleanup(generator) and not resumption.is_decomposed(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
+    # behind the changes: blocks of C that are entered above turn settings and put back what they found
     for setting, value in machine.tx.changes.ambient.changes():
         if setting.set is None:
             continue
         setter = writer.constant(setting.set, f"set_{setting.name}")
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")
     lines = ending_lines(writer, machine, resumption, end, replay)
+    # at the end: all is built as an object by now that will be one
     resumption.check_decomposed()
     return resumption.calls.make_ending(lines)
 
@@ -95,6 +97,7 @@ def escaping_values(machine: Machine, end: TraceEnd) -> list[Tracker]:
             return [] if raised is None else [raised]
         case BreakBefore():
             operation = machine.frame.operation
+            # without a native form the operation runs in its own frame, which takes the operands from its stack
             count = slots_taken(operation) if operation.kind in OPCODES.natives else 0
             return machine.frame.stack[-count:] if count else []
         case _:

@@ -29,6 +29,7 @@ class ResumeTarget:
     """
 
     point: ResumePoint
+    # not compared: a dict has no hash
     namespaces: tuple[dict[str, object], ...] = field(compare=False)
     is_native: bool = False
 

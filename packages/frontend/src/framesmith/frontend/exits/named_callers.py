@@ -30,7 +30,9 @@ from framesmith.variables.core import Constant, Lazy, PendingCall, Rows, TraceCo
 
 ROWS: Final = Rows()
 
+# Exact classes: a subclass may have an `isEnabledFor` with effects.
 _OWN_LOGGERS: Final = (logging.Logger, logging.RootLogger)
+# These take the `__module__` of what they make from the frame that calls them.
 _CLASS_MAKERS: Final[tuple[object, ...]] = (
     *(namedtuple, dataclasses.make_dataclass),
     *(
@@ -45,6 +47,7 @@ def names_its_caller(value: Tracker) -> bool:
     """Whether a value is a function that reports the line of its caller, or makes
     a class in the caller's module, and reads nothing else of it."""
     if isinstance(value, Lazy) and not value.is_realized:
+        # not realized: that would add guards on a value which the native operation takes as it is
         found = value.peek
     else:
         tracker = value.realize()
@@ -54,8 +57,10 @@ def names_its_caller(value: Tracker) -> bool:
         found = getattr(tracker, "value", None) if known else None
     if type(found) is MethodType:
         found = found.__func__
+    # a call of a metaclass, or of a class such as `Enum`, may make a class
     if isinstance(found, type) and (issubclass(found, type) or type(found) is enum.EnumMeta):
         return True
+    # by identity: `in` would run the `__eq__` of the user's callable
     return any(found is one for one in _NAMING)
 
 
@@ -97,6 +102,7 @@ def _ask_for_level(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker
         asked = known.value if isinstance(known, Constant) else None
         if type(real) in _OWN_LOGGERS and isinstance(asked, int) and not tx.changes.is_changed(cache):
             assert isinstance(real, logging.Logger)
+            # fills the cache that is read below, and has no other effect
             real.isEnabledFor(asked)
         if cache.contains(tx, known).truth(tx) is not True:
             raise GraphBreak(NATIVE_CALL, "a logger is asked for a level for the first time")

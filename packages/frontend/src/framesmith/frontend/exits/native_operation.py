@@ -63,6 +63,7 @@ class NativeOperation:
             # no Python source does what the operation does: its whole frame runs natively (ADR 0005)
             return self._rest_natively()
         operands = frame.pop_many(slots_taken(frame.operation))
+        # the callable of a call is in one of the first two slots: NULL comes before it, from 3.13 on behind it
         looks = any(reads_frame(value) for value in operands[:2])
         if looks and len(self._machine.frames) > 1:  # the whole function runs natively then (ADR 0016)
             raise GraphBreak(
@@ -73,6 +74,7 @@ class NativeOperation:
             # a traceback has to hold real frames where the program sees when their variables end
             frame.stack += operands  # the operation runs in the real frame, with its operands on the stack
             return self._rest_natively()
+        # before the tail calls are written, whose layouts depend on it
         self._resumption.note_operands(operands, makes_weak_references)
         form = self._make_form(row, operands)
         lines = self._wrap_in_handler(self._make_statements(form))
@@ -106,6 +108,7 @@ class NativeOperation:
 
         They take the first two slots of the call, so that errors have CPython's text. None for any other operation.
         """
+        # NULL is on either side, depending on the version
         for callee, other in (operands[:2], operands[1::-1]) if len(operands) > 1 else ():
             if isinstance(callee, TensorMethod | BoundBuiltin) and isinstance(other, Null):
                 unbound = callee.unbound()
@@ -235,6 +238,7 @@ def wrap_in_try(lines: list[str], handler: list[str]) -> list[str]:
         f"{_RAISED} = None",
         "try:",
         *(f"    {line}" for line in lines),
+        # another name, which CPython unbinds at the end of the handler
         f"except BaseException as {_RAISED}x:",
         f"    {_RAISED} = {_RAISED}x",
         f"if {_RAISED} is not None:",

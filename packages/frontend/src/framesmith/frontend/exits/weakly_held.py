@@ -44,6 +44,7 @@ class WeaklyHeld:
 
     def note_operands(self, operands: Sequence[Tracker], refers: bool) -> None:
         """Note the operands of an operation that runs natively; `refers`: it was seen to make weak references."""
+        # the callable is in one of the first two slots, beside NULL
         if refers or any(makes_reference(value) for value in operands[:2] if not isinstance(value, Null)):
             self._machine.value_ends.watched = True
             self._operands.update(reachable(value for value in operands if not isinstance(value, Null)))
@@ -59,6 +60,7 @@ class WeaklyHeld:
         """Whether a weak reference may show how long the value lives."""
         if isinstance(value, Constant | Null):
             return False
+        # an existing value is asked for its real class: its tracker may be unread
         real = real_object(value)
         cls = value.python_type if real is None else type(real)
         if issubclass(cls, _REFERENCES):
@@ -70,6 +72,7 @@ class WeaklyHeld:
         if issubclass(cls, torch.Tensor):
             return id(value) in self._operands or self._is_referent(value, real)
         if real is None:
+            # a new value: a weak reference needs an object, which exists only if the entry builds it
             is_written = self._writer.find_variable(value) is not None
             return is_written or (is_heap_type(cls) and id(value) in self._find_held())
         return is_heap_type(cls) or weakref.getweakrefcount(real) > 0

@@ -73,4 +73,5 @@ class _Conditions:
         return eval(code, {"__builtins__": {}}, self._names)
 
 
+# `_ON_NODES` finds these two by identity
 assert FUNCTIONS["Max"] is max and FUNCTIONS["Min"] is min

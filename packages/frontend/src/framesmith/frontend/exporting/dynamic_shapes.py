@@ -162,6 +162,7 @@ def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None
             )
         declared.marks.setdefault(STATIC_MARK, set()).add(dim)
         return
+    # hints such as `Dim.AUTO` have a `type`, named dimensions a `__name__`
     mark = _HINTS.get(getattr(getattr(size, "type", None), "name", ""), DYNAMIC_MARK)
     name = getattr(size, "__name__", None)
     if mark is DYNAMIC_MARK and name is None and not hasattr(size, "type"):

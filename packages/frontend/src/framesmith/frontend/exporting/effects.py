@@ -22,6 +22,7 @@ class EffectsWatch:
         """Note the user's line of each first change from now on."""
         self._places.clear()
         changes, machine = trace.tx.changes, trace.machine
+        # the machine listens as well (`value_ends.observe_changes`)
         earlier = changes.on_change
 
         def note(changed: Tracker) -> None:
@@ -39,6 +40,7 @@ class EffectsWatch:
         found: list[str] = []
         for changed in changes.changed_trackers():
             if changed.is_restored():
+                # the entry, which is run over nodes, must not write it
                 changes.forget(changed)
             elif changed.source is not None:
                 place = self._places.get(id(changed), "")

@@ -60,6 +60,7 @@ def bind_call(target: ExportTarget, args: Sequence[object], kwargs: Mapping[str,
 def _bind(
     target: ExportTarget, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> inspect.BoundArguments:
+    # the wrapper of a decorated function is what is traced: its own parameters are wanted
     signature = inspect.signature(target.function, follow_wrapped=False)
     return signature.bind(*target.fixed, *args, **{**target.fixed_keywords, **kwargs})
 
@@ -79,6 +80,7 @@ def distinct_tensors(leaves: Sequence[object]) -> tuple[object, ...]:
     found: list[object] = []
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
+            # a clone has no attributes: the marks on sizes go with it
             marks = {name: set(value) for name, value in vars(leaf).items() if isinstance(value, set)}
             leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
             vars(leaf).update(marks)
@@ -107,8 +109,10 @@ def _parameter_names(
 def _leaf_name(path: Sequence[object], parameters: Sequence[str]) -> str:
     """A readable name for a leaf: parameter, then the keys on the way to it."""
     of_kwargs, first, *rest = [_key_text(key) for key in path]
+    # the path begins in `(args, kwargs)`
     head = first if of_kwargs == "1" else parameters[int(first)]
     text = _NOT_IN_NAMES.sub("_", "_".join([head, *rest])).strip("_") or "input"
+    # `forward` has a parameter `self` already
     return f"l_{text}" if text[0].isdigit() or text == "self" else text
 
 

@@ -104,6 +104,7 @@ class OuterGraph:
         self._graph.set_codegen(_PyTreeCodeGen(info))
         module = fx.GraphModule(self._attributes, self._graph)
         self._graph.lint()
+        # fx registers all buffers as persistent
         keep_persistence(module, self._example.target.persistent)
         module.register_forward_pre_hook(self._make_check(), with_kwargs=True)
         return module
@@ -115,9 +116,11 @@ class OuterGraph:
         others: list[Guard] = []
         for guard in self._built.text.guards:
             roots = {[source, *source.ancestors()][-1] for source in guard.sources}
+            # guards on what the program holds are checked by `Exported.__call__`, not by the module (ADR 0024)
             if not roots or not all(self._is_given(root) for root in roots):
                 continue
             found = [self._scope.value_of(source) for source in guard.sources]
+            # what is computed from sizes is checked in the graph (`conditions`)
             if not any(isinstance(value, fx.Proxy) for value in found):
                 others.append(guard)
             elif isinstance(guard.claim, TensorIs) and isinstance(found[0], fx.Proxy):
@@ -140,6 +143,7 @@ class OuterGraph:
         function = replace(text, constants=constants).compile().function.bind(text.namespace, self._start.own)
         try:
             return function(*[self._scope.value_of(source) for source in text.loads])
+        # the entry takes whatever its graph raises for a failed operation, also a refusal of ours
         except GraphFailed as failure:
             raise failure.error from None
 
@@ -150,8 +154,10 @@ class OuterGraph:
         module = graph.graph_module
         targets = {str(node.target) for node in module.graph.nodes if node.op in {"get_attr", "call_module"}}
         renamed: dict[str, str] = {}
+        # sorted, since the names that are given depend on the order
         for target in sorted(targets):
             value = _attribute_of(module, target)
+            # a load may have given the same object a name already
             renamed[target] = self._names.setdefault(id(value), "") or self._free_name(target)
             self._names[id(value)] = renamed[target]
             self._attributes[renamed[target]] = value

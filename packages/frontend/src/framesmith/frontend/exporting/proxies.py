@@ -61,6 +61,7 @@ class NodeScope:
         """The value of a source: a proxy for a tensor and for what is computed from one."""
         if source in self._memo:
             return self._memo[source]
+        # so that a computed number finds proxies, not numbers, in the memo
         for leaf in source.leaves():
             if leaf is not source:
                 self.value_of(leaf)

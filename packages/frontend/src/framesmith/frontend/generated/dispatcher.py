@@ -248,6 +248,7 @@ class Dispatcher:
             identity = identity.as_hidden()  # another frame represents the user's function (ADR 0016)
         constants = Constants(kind="d")
         absent = constants(ABSENT, "absent")
+        # a path that is gone raises on the way to a value: that is a miss like any guard that does not hold
         lines = [
             "try:",
             f"  if not ({program.condition}): return {absent}",
@@ -299,6 +300,7 @@ class Dispatcher:
             f"      {_REST}.dispatcher.promote({attempt})",
             f"      return {result}",
             f"  return {_REST}.miss({given})",
+            # the handler ends before `recover`: the failure must not be the context of what the program raises there
             f" except {_REST}.failed as {failure}x: {failure} = {failure}x",
             f" return {_REST}.recover({', '.join([failure, *self.signature.spellings.values()])})",
             f"except BaseException as {failure}:",

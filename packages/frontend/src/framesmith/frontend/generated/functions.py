@@ -57,6 +57,7 @@ def generate_code(
     parameters: str, lines: Sequence[Line], identity: Identity, freevars: tuple[str, ...]
 ) -> CodeType:
     """A code object with exactly these free variables; the caller makes a function of it with its own cells."""
+    # a name that is mentioned is a free variable, also in a branch which CPython drops
     lines = [(f"if 0: {', '.join(freevars)}", identity.firstlineno), *lines]
     return _compile_function(parameters, lines, identity, freevars)
 
@@ -141,6 +142,7 @@ def bind_families(constants: Mapping[str, object], identity: Identity) -> dict[s
                 [(line, hidden.firstlineno) for line in value.lines],
                 value.constants,
                 hidden,
+                # an empty namespace: all that a check names is among its constants
                 {},
             )
             if type(value) is FamilyCheck

@@ -56,6 +56,7 @@ class EntryWriter:
             return self.constant(source, source.label)
         found = self.loads.get(source)
         if found is None:
+            # the number tells them apart; the text is for readers only
             text = _UNFIT.sub("_", source.text())[:40]
             found = self.loads[source] = f"{PREFIX}l{len(self.loads)}_{text}"
         return found
@@ -80,6 +81,7 @@ class EntryWriter:
             text = self.load(tracker.source)
         else:
             text = self._reconstruct(tracker)
+            # what it holds has built it meanwhile (`_BuiltInside`)
             if id(tracker) in self._values:
                 return self._values[id(tracker)][1]
             if not text.isidentifier():
@@ -103,8 +105,10 @@ class EntryWriter:
         """One object of the trace is one object of the entry, whichever trackers hold it."""
         if tracker.source is not None and has_copies(tracker.value):
             return self.load(tracker.source)  # the very object, not an equal one
+        # NaN differs from itself: two objects in place of one show in `in`, and as keys
         if not is_nan(tracker.value):
             return tracker.reconstruct(self)
+        # its tracker keeps the float, so its id is its own
         known = self._values.get(id(tracker.value))
         if known is None:
             name = self.define(tracker, tracker.reconstruct(self), "nan")

@@ -25,6 +25,7 @@ def make_synthetic_frame(places: Sequence[FramePlace]) -> Callable[..., object] 
     `places` are given from the outermost; None if there are none.
     """
     function: FunctionType | None = None
+    # the innermost first, since each function calls the next
     for place in reversed(places):
         line = place.line
         inner = f"{PREFIX}inner"

@@ -70,6 +70,7 @@ def raise_again(error: BaseException, kept: tuple[object, ...]) -> None:
     try:
         raise_unchained(error)
     finally:
+        # its traceback refers to this frame: a ring
         del error
 
 
@@ -108,5 +109,6 @@ def is_ours(code: CodeType) -> bool:
     return (
         code.co_filename.startswith(_FOLDER)
         or is_hidden(code)
+        # an entry has the user's file name, and is known by the cells that hold its objects
         or any(name.startswith(PREFIX) for name in code.co_freevars)
     )

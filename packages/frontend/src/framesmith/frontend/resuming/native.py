@@ -76,6 +76,7 @@ class NativeContinuation:
     def interrupt(self, values: list[object], error: BaseException) -> object:
         """As a call, but an exception is raised where the frames go on: their handlers, `finally` and `with` see it."""
         state = self._form.unflatten(values)
+        # also in place of the exception that the point begins with
         state.raised[:] = [error]
         return self._run_frames(state, InnerResult([], state.raised, interrupts=not self._point.raises))
 
@@ -116,6 +117,7 @@ class NativeContinuation:
             inner.returned[:] = default or [error.value]
             return
         inner.raised.append(error)
+        # CPython would name the frame around at its call; polyfills are no frames of the user's
         if depth and not is_polyfill_code(self._point.frames[depth - 1].code):
             self._get_passage(depth - 1)(error)
 
@@ -184,12 +186,15 @@ class NativeContinuation:
         )
         index, slots = self._resume_layout(layout, values, inner)
         code = self._get_code(number, index, slots, bool(inner.raised))
+        # a cell that was not handed over is one that the frame has not made yet
         closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
         function: Callable[..., object] = FunctionType(code, self._namespaces[number], None, None, closure)  # type: ignore[arg-type]  # cells
+        # an exception is one more argument of the resume function
         values += [*bound, *inner.raised]
         inner.raised.clear()
         # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
         del bound, cells, closure
+        # not the outermost frame, whose caller is real, and not a suspended generator, which has no caller
         if number and number < len(self._point.frames) and may_read_callers(layout.code):
             stands = self._get_synthetic_frame(number)
             if stands is not None:

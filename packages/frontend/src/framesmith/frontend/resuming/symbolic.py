@@ -38,10 +38,12 @@ def rebuild_frames(
     ]
     machine.frames += frames[: len(point.frames)]
     handed = [lazy(tx, value, Local(name)) for name, value in zip(point.names, values, strict=True)]
+    # before `unflatten`, which empties the list
     take_ownership(machine, handed, point)
     state = point.form.unflatten(handed)
     generators = [frame.generator for frame in frames]
     for layout, frame, own_state in zip(point.layouts, frames, state.frames, strict=True):
+        # before its slots: a handler among them is entered on top of what the generator's caller handles
         if frame.generator is not None and frame in machine.frames:
             frame.generator.running = True
             assert isinstance(frame.generator.frame, SymbolicGenerator)
@@ -88,6 +90,7 @@ def refill(
             frame.push(next(stack))
     frame.locals.update(zip(layout.locals, map(resolve, state.locals), strict=True))
     for name, cell in zip(layout.cells, state.cells, strict=True):
+        # handed over is the cell itself, not what is in it
         assert isinstance(cell.peek, CellType) and cell.source is not None
         frame.cells[name] = wrap_cell(tx, cell.peek, cell.source)
     frame.replacement = state.replacement[0] if state.replacement else None

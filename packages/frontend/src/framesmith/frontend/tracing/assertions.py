@@ -30,6 +30,7 @@ def expected_truth(machine: Machine, operation: Operation, truth: bool | Tracker
     jumping, staying = (_raises(frame.reading, index) for index in (operation.target, frame.index))
     if jumping == staying:
         return truth
+    # the argument of the jump is the truth at which it jumps
     expected = bool(operation.argument) != jumping
     frame.asserted += 1
     return expected if frame.asserted < _MOST and assert_truth(machine.tx, truth, expected) else truth
@@ -37,6 +38,7 @@ def expected_truth(machine: Machine, operation: Operation, truth: bool | Tracker
 
 def _raises(reading: Reading, start: int) -> bool:
     """Whether each path from an operation on ends in `raise`, without a loop."""
+    # handlers are not looked at: where the assertion fails, the program raises natively and finds its own
     todo, seen = [start], set[int]()
     while todo:
         index = todo.pop()

@@ -34,6 +34,8 @@ def find_decomposed_generators(machine: Machine, others: Sequence[Tracker]) -> D
     chain = [*machine.frames, *(frame for frame in frames.values() if frame not in machine.frames)]
     for frame in chain:
         slots = [*frame.stack, *frame.locals.values()]
+        # a slot that holds a generator itself can refer to it by number; what leads to one in any other way needs the
+        # object
         roots += [
             slot.current if isinstance(slot, SavedException) else slot
             for slot in slots

@@ -40,6 +40,7 @@ _LOCK_CALLS: Final = tuple(
     for name in ("_acquire_lock", "_release_lock")
     if (found := getattr(_warnings, name, None)) is not None
 )
+# Not "error": such a warning is an exception, to be raised at the call.
 _KNOWN: Final = frozenset({"default", "always", "all", "ignore", "module", "once"})
 _READ: Final = "a warning is issued"
 # 3.14 can keep the filters in a context variable, of which the trace knows nothing.
@@ -78,6 +79,7 @@ class DeferredCall(Tracker):
             texts.insert(0, writer.constant(synthetic, "stands_for"))
         before = writer.line
         if self.places:
+            # the entry itself represents the outermost frame
             writer.line = self.places[0].line
         writer.statement(f"{texts[0]}({', '.join(texts[1:])})")
         writer.line = before
@@ -109,6 +111,7 @@ def warn(
 ) -> Tracker | PendingCall | None:
     """`warnings.warn(message, category=None, stacklevel=1)`; None where it has to run natively."""
     given = dict(zip(("message", "category", "stacklevel"), args, strict=False)) | dict(kwargs)
+    # `source` and `skip_file_prefixes` are left to CPython
     if len(args) > 3 or not given.keys() <= {"message", "category", "stacklevel"} or _PER_CONTEXT:
         return None
     given = {name: value.realize() for name, value in given.items()}
@@ -116,6 +119,7 @@ def warn(
     category = _category(given.get("category"))
     if (
         message is None
+        # a message that is an object of Warning brings its own class, perhaps with code of the user
         or message.python_type is not str
         or category is None
         or not isinstance(level, Constant)
@@ -128,6 +132,7 @@ def warn(
     if filters is None or not isinstance(default, Constant):
         return None
     text = message.value if isinstance(message, Constant) else None
+    # where no filter fits, the default action holds: a last filter without conditions
     actions = _possible_actions(category, text, [*filters, (default.value, None, Warning, None, 0)])
     if actions is None or not actions <= _KNOWN:
         return None

@@ -57,6 +57,7 @@ _HELD_ANYWAY: Final = (
     torch.SymBool,
 )
 """What the process or a model holds, and what represents a plain number: weak references to these are ignored."""
+# C iterators that hold others: dropping one may drop a suspended generator inside.
 _CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 
 
@@ -77,6 +78,7 @@ def is_finalized(value: object) -> bool:
     cls = type(value)
     if cls is GeneratorType:
         assert isinstance(value, GeneratorType)
+        # one that has not begun, or has ended, runs nothing
         return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
     if issubclass(cls, _CHAINS):
         return any(is_finalized(inner) for inner in inner_objects(value))
@@ -142,6 +144,7 @@ def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracke
         for value in values
         if not isinstance(value, GeneratorTracker) and is_finalizable(machine, value)
     ]
+    # a loop may make any number: those that have ended are forgotten
     machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
     waiting = [generator for generator in machine.generators if has_pending_cleanup(generator)]
     if waiting:
@@ -298,6 +301,7 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
             end_entry_here(machine, EndingValue(real_object(value), value))
             continue
         try:
+            # CPython has no place for it either: it is written to stderr, which a trace cannot do
             value.attribute(machine.tx, "close").call(machine.tx, (), {})
         except ObservedException as error:
             raise GraphBreak(

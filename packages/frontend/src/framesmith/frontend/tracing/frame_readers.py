@@ -38,6 +38,7 @@ def reads_frame(value: Tracker) -> bool:
         found = value.peek
     else:
         found = value.as_python_constant() if value.is_python_constant() else None
+    # the type first: looking a user's object up would run its `__hash__`
     return issubclass(type(found), BuiltinFunctionType | FunctionType) and found in FRAME_READERS
 
 

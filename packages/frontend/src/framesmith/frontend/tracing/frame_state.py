@@ -91,6 +91,7 @@ class ResumeState(Generic[V]):
 
         The list is emptied: nothing but the state holds what was in it.
         """
+        # reversed, so that `pop` takes them in order and leaves nothing behind
         values.reverse()
         state = self.map(lambda _: values.pop())
         assert not values, f"{len(values)} values more than the resume point has"

@@ -51,6 +51,7 @@ class SymbolicGenerator:
     def has_cleanup(self) -> bool:
         """Whether dropping the generator in its present state runs code of the user."""
         frame = self.frame
+        # before its first instruction it is inside of no block
         if not self._started:
             return False
         return has_user_handler(frame) or any(runs_finalizer(value) for value in frame.stack)
@@ -82,6 +83,7 @@ class SymbolicGenerator:
     def _subiterator(self) -> Tracker | None:
         """The iterator of the `yield from` at which it is suspended."""
         frame = self.frame
+        # a `yield from` is SEND and then YIELD, at which it is suspended
         before = frame.reading.operations[frame.current - 1]
         if not self._started or before.kind is not Kind.SEND:
             return None
@@ -110,6 +112,7 @@ class SymbolicGenerator:
             raised.chained = (
                 True  # `throw` knows only what the generator itself handles (CPython: gen_send_ex2)
             )
+        # it leaves at once: none of its handlers is in force before the first instruction
         if not self._started and raised is not None:
             if is_stop_iteration(raised) and not _converts_stop_iteration(frame):
                 raised.exception = machine.make_replacement(
@@ -142,6 +145,7 @@ class SymbolicGenerator:
         self._started = True
         machine = self._machine
         self._outside = machine.handled
+        # suspended inside a handler, it still handles that exception
         if self._handled is not None:
             machine.handled = self._handled
 
@@ -161,6 +165,7 @@ class SymbolicGenerator:
             return self._write_unstarted(generator, writer)
         if self._started and frame.operation.kind is not Kind.YIELD:
             raise GraphBreak(GENERATOR, "a generator that delegates to another one")
+        # the resume function begins at the `yield`, and the `next` that is written below sends None
         if self._started:
             frame.push(Constant(None))
         # one that has not begun goes on behind its start, where nothing sent is left on its stack
@@ -180,6 +185,7 @@ class SymbolicGenerator:
         names = code.co_varnames
         total = code.co_argcount + code.co_kwonlyargcount
         stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        # a parameter that inner functions read has become a cell (MAKE_CELL)
         for position, name in enumerate(names[: total + stars]):
             cell = self.frame.cells.get(name)
             value = (

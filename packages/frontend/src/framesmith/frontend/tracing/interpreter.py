@@ -43,6 +43,7 @@ from framesmith.variables.objects.exceptions import ExceptionTracker, stop_value
 # whose 1000 frames the caller has used a part: without a limit the user would see our RecursionError.
 MAXIMUM_NESTING = 24
 OurError = TypeVar("OurError", GraphBreak, ObservedException)
+# Claims that a value which changes from call to call would fail (ADR 0010).
 VALUES = (EqualTo, LengthIs, KeysAre)
 
 
@@ -120,6 +121,7 @@ class Interpreter:
         machine.frames.append(frame)
         self._nesting += 1
         machine.value_ends.nested += 1
+        # by which `run` sees that its operation ran frames in its midst
         machine.value_ends.runs += 1
         try:
             if raised is not None:
@@ -172,6 +174,7 @@ class Interpreter:
             frame = machine.frames[-1]
             self._note_passage(error, frame)
             handler = frame.reading.handlers[frame.current]
+            # from the top down, as CPython pops
             dropped += reversed(frame.stack[0 if handler is None else handler.depth :])
             if handler is not None:
                 self._enter_handler(frame, handler, error.exception)
@@ -203,6 +206,7 @@ class Interpreter:
             return
         frame.locals.clear()
         frame.cells.clear()
+        # behind a barrier `SymbolicGenerator` does it, which began the run
         if not frame.barrier:
             generator.leave(machine.tx, ended=True)
         if is_stop_iteration(error):
@@ -237,6 +241,7 @@ class Interpreter:
         frames = self.machine.frames
         if any(frame.reading.handlers[frame.current] is not None for frame in frames):
             return True
+        # a generator makes RuntimeError of it (PEP 479), so the frames around are not asked
         asked = takewhile(lambda frame: frame.generator is None, reversed(frames))
         return any(frame.role is not FrameRole.CALL for frame in asked) and is_stop_iteration(error)
 
@@ -260,6 +265,7 @@ class Interpreter:
         while machine.outcome is None:
             frame, runs = machine.frames[-1], ends.runs
             end = self._guarded_step()
+            # not behind the last return: the entry ends there anyway, and what only it holds ends with it
             if end is None and (ends.held or ends.reason is not None) and machine.outcome is None:
                 end = self._end_at_lost_value(frame, ends.runs != runs)
             if end is not None:
@@ -305,6 +311,7 @@ class Interpreter:
         if self._stop is not None and self._steps == self._stop.step:
             return self._stop_as_planned(frame)
         unbound: ObservedException | None = None
+        # what the operation may change, to be compared and put back if it fails
         known, decisions = tx.guards.mark(), tx.graph.decisions
         references = machine.value_ends.references
         stack, depth, handled = frame.stack.copy(), len(machine.frames), machine.handled
@@ -326,6 +333,7 @@ class Interpreter:
             end = BreakBefore(without_traceback(reason, self._outside), makes_weak_references=made)
         except FakeFailure as failure:
             end = BreakBefore(GraphBreak(UNSUPPORTED_VALUE, str(failure)))
+        # frames that the operation had pushed before it failed
         del machine.frames[depth:]
         machine.outcome = None
         if self._change_versions() != state or (
@@ -373,6 +381,7 @@ class Interpreter:
         try:
             drop_references(self.machine, dropped)
         except GraphBreak as reason:
+            # what closing has changed would be done once more by dropping it for real
             if self._change_versions() == state:
                 return ResumeHere(without_traceback(reason, self._outside))
             raise
@@ -387,6 +396,7 @@ class Interpreter:
     def _stop_as_planned(self, frame: Frame) -> NativeEnd:
         stop = self._stop
         assert stop is not None
+        # its operation does not run: the end is written for the one that is next
         frame.current = frame.index
         if stop.code is not None and (frame.code is not stop.code or frame.index != stop.operation):
             raise GraphBreak(

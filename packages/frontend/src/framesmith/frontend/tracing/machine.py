@@ -71,6 +71,7 @@ class SavedException(Tracker):
         return self.current.python_type
 
 
+# Constants that `is`, or NaN as a key, tells from equal ones: CPython has one object for each in a code object.
 _HAVE_COPIES = frozenset({float, complex, tuple, frozenset})
 
 
@@ -228,6 +229,7 @@ class Machine:
         """A constant of the code; a tuple or a NaN is one object wherever the same one is loaded."""
         if type(value) not in _HAVE_COPIES:
             return from_python(self.tx, value)
+        # the code holds its constants, so their ids are their own
         found = self._literals.get(id(value))
         if found is None:
             found = self._literals[id(value)] = literal(self.tx, value)
@@ -263,6 +265,7 @@ class Machine:
             require_new_generator(result.generator).enter(self.tx, result.value)
         else:
             self.enter(make_frame(result))
+        # `frame` is the one that was just entered
         self.frame.role = role if result.otherwise is None else FrameRole.DEFAULT
         self.frame.otherwise = result.otherwise
 
@@ -296,6 +299,7 @@ class Machine:
         generator.leave(self.tx, ended=isinstance(outcome, Returned))
         if isinstance(outcome, Returned):
             return self.end_iteration(frame, outcome.value)
+        # the next value may be asked for by another frame, in another way
         frame.role, frame.otherwise = FrameRole.CALL, None
         self.frame.push(outcome.value)
         return [generator]

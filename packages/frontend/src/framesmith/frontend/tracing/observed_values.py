@@ -63,6 +63,7 @@ class ObservedValues:
         if not self._machine.value_ends.nested:
             return
         step = node.meta[STEP][0]
+        # nodes without a step are passed over
         nodes = takewhile(lambda one: one.meta.get(STEP, (step, 0))[0] == step, reversed(node.graph.nodes))
         if any(changes(one) for one in nodes if one.op != "placeholder"):
             raise GraphBreak(FAILURE_INSIDE, str(node.target))
@@ -70,6 +71,7 @@ class ObservedValues:
     def _note_visible(self) -> None:
         machine = self._machine
         roots = list[Tracker]()
+        # nodes stay noted, so changes are walked only where there are new ones
         if machine.tx.changes.version != self._version:
             self._version = machine.tx.changes.version
             roots += machine.tx.changes.changed_trackers()
@@ -82,6 +84,7 @@ class ObservedValues:
                 *frame.stack,
                 *(frame.locals[name] for name in frame.locals if name in live),
             ]
+            # an existing value is read again from where it is
             roots += [value for value in held if value.source is None]
             handler = frame.reading.handlers[frame.current]
             if handler is not None:
@@ -99,5 +102,6 @@ class ObservedValues:
         return [
             node
             for node in self._nodes
+            # by now a node may be erased, or belong to a nested graph
             if node.graph is graph and not node._erased and node.op != "placeholder" and node not in outputs
         ]

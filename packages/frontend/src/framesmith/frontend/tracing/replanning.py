@@ -13,6 +13,7 @@ from framesmith.frontend.tracing.trace_end import NativeEnd
 from framesmith.guards.kinds import EqualTo, HasKey, KeysAre
 from framesmith.variables.core import TraceContext
 
+# An `id` is an address, and none is that low; most numbers of programs are below.
 _LEAST_ADDRESS: Final = 1 << 20
 
 

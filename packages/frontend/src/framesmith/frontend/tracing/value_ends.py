@@ -181,6 +181,7 @@ def keep_until_replayed(machine: Machine, writer: EntryWriter) -> None:
         if ending.tracker.source is None:
             continue
         text = writer.value(ending.tracker)
+        # the container alone would not do: the changes take out of it what has to be kept
         if ending.is_inside:
             parts = writer.constant(parts_of, "parts_of")
             containers = writer.constant(tuple(machine.tx.registry[CONTAINERS]), "containers")

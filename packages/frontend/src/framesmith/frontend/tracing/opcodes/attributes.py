@@ -25,8 +25,10 @@ def load_attribute(machine: Machine, operation: Operation) -> None:
 def load_method(machine: Machine, operation: Operation) -> None:
     """`a.name` about to be called."""
     value = machine.frame.pop().realize()
+    # run to its end here, even where it is a frame: a frame gives one value, and two slots are to be pushed
     found = value.attribute(machine.tx, name_of(operation))
     if isinstance(found, TensorMethod | BoundBuiltin):
+        # at a break it is called unbound, as CPython calls it, so that errors have CPython's text
         found.is_called_at_once = True
     machine.frame.push_callable(found)
 

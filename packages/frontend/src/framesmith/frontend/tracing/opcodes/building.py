@@ -136,6 +136,7 @@ def dict_merge(machine: Machine, operation: Operation) -> None:
     """`f(**a, **b)`: a key given twice is left to eager's own TypeError."""
     source = machine.frame.pop()
     target = find_container(machine, operation, DictTracker)
+    # before anything is stored: the operation runs natively then, on the dict as it is, and words the error
     present = {key.hash_key(machine.tx) for key, _ in target.items(machine.tx)}
     pairs = mapping_items(machine, source)
     if any(key.hash_key(machine.tx) in present for key, _ in pairs):
@@ -240,9 +241,11 @@ def unpack_sequence(machine: Machine, operation: Operation) -> None:
     if isinstance(iterable, ListTracker | TupleTracker):
         values = unpack(machine.tx, iterable)
     else:
+        # one more than wanted, as CPython asks in order to see that there are too many
         values = take_items(machine, iterate_unpacked(machine, iterable), wanted + 1)
     if len(values) != wanted:
         raise_miscount(machine.tx, ["_"] * wanted, len(values), iterable)
+    # the first target is stored first, so its value is on top
     machine.frame.stack.extend(reversed(values))
 
 
@@ -299,6 +302,7 @@ def unpack_ex(machine: Machine, operation: Operation) -> None:
 def _unpack_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     wanted = count_argument(operation)
     names = tuple(f"{PREFIX}u{i}" for i in range(wanted))
+    # `[] = x` is an assignment to no targets, which still iterates
     target = ", ".join(names) + "," if names else "[]"
     return NativeForm((f"{target} = {operands[0]}",), (Outcome(tuple(reversed(names))),))
 
@@ -332,6 +336,7 @@ def _convert_form(operation: Operation, operands: list[str | None], bind: Bind) 
 
 def _container_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        # never without operands: an empty BUILD_SET, for which `{}` would be wrong, cannot break
         return NativeForm.of(f"{open_}{', '.join(str(o) for o in operands)}{close}")
 
     return write

@@ -50,6 +50,7 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
     args = (*receiver, *values[:positional])
     kwargs = dict(zip(names, values[positional:], strict=True))
     callee = callee.realize()
+    # the C functions that look at the frame for what they are not given
     if not args and not kwargs:
         if isinstance(callee, ClassTracker) and callee.value is super:
             args = super_arguments(machine)
@@ -63,6 +64,7 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
     if result is None:
         result = callee.begin_call(machine.tx, args, kwargs)
     machine.deliver(result)
+    # else a frame was entered, which holds them
     if isinstance(result, Tracker):
         drop_references(machine, [*args, *kwargs.values()])
 
@@ -115,6 +117,7 @@ def call_extended(machine: Machine, operation: Operation) -> None:
                 raise GraphBreak(CALL_SIGNATURE, "keywords must be strings")
             kwargs[name] = value
     packed = frame.pop().realize()
+    # the text of CPython's TypeError names the function
     if not any(defines(packed.python_type, name) for name in ("__iter__", "__getitem__")):
         raise GraphBreak(CALL_SIGNATURE, f"unpacking {packed.describe()} as arguments")
     args = (

@@ -82,6 +82,7 @@ def before_with(machine: Machine, operation: Operation) -> None:
     """`with manager:`: push the bound `__exit__`, then the result of `__enter__`."""
     tx, frame = machine.tx, machine.frame
     manager = frame.pop().realize()
+    # is it there at all? CPython looks both up before it calls one, this one first
     special_method(machine, manager, "__enter__")
     exit_ = special_method(machine, manager, "__exit__")
     frame.push(exit_)
@@ -110,6 +111,7 @@ def with_except_start(machine: Machine, operation: Operation) -> None:
     exception = frame.stack[-1].realize()
     place = count_argument(operation)
     exit_ = frame.stack[-place].realize()
+    # from 3.14 on the slot above holds the receiver, or NULL
     receiver = [] if place == 4 or isinstance(frame.stack[1 - place], Null) else [frame.stack[1 - place]]
     kind = exception.attribute(tx, "__class__")
     traceback = exception.attribute(tx, "__traceback__")

@@ -37,6 +37,7 @@ def make_function(machine: Machine, operation: Operation) -> None:
     assert isinstance(code, CodeType)
     function = NestedFunction(code, frame.namespace)
     flags = operation.argument if isinstance(operation.argument, int) else 0
+    # from the top of the stack down
     for flag in (CLOSURE, ANNOTATIONS, KEYWORD_DEFAULTS, DEFAULTS):
         if flags & flag:
             set_attribute_of(machine, function, flag, frame.pop().realize())
@@ -78,6 +79,7 @@ def return_value(machine: Machine, operation: Operation) -> None:
     held = variables_of(frame)
     if len(machine.frames) == 1:  # the entry ends here, and what only it holds goes with it
         held = [value for value in held if value.source is None]
+    # first, so that this frame does not count as holding them
     frame.locals.clear()
     frame.cells.clear()
     drop_references(machine, held)
@@ -115,6 +117,7 @@ def send(machine: Machine, operation: Operation) -> None:
     """One step of `yield from`: the receiver's next value, or its returned value and a jump."""
     frame = machine.frame
     value = frame.pop().realize()
+    # 0 on 3.11, where the receiver is dropped here at the end; later versions leave it to END_SEND
     slots = count_argument(operation)
     receiver = frame.stack[-max(slots, 1)].realize()
     try:
@@ -172,6 +175,7 @@ def cleanup_throw(machine: Machine, operation: Operation) -> None:
     frame = machine.frame
     exception = frame.pop().realize()
     slots = count_argument(operation)
+    # what was sent last, and the receiver
     frame.pop_many(1 + slots)
     if not issubclass(exception.python_type, StopIteration):
         raise ObservedException(exception)

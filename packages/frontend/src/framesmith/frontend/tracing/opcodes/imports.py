@@ -38,8 +38,10 @@ def import_name(machine: Machine, operation: Operation) -> None:
     wanted = Wanted.of(machine, operation, frame.pop_many(2))
     missing = wanted.find_missing()
     if missing is not None:
+        # with fullgraph it is imported before the next trace: by then nothing may have happened that it could see
         first = missing if not _has_effects(machine) else None
         raise GraphBreak(IMPORT, f"module {missing} is not imported yet", first)
+    # wrapped for the guard that each is still the module that it is now
     for name in wanted.list_modules():
         find_imported(machine, name)
     frame.push(find_imported(machine, wanted.result))
@@ -77,6 +79,7 @@ class Wanted:
         (`_handle_fromlist`). One that another thread is importing is not yet imported: the statement waits for it."""
         if not _is_there(self.module):
             return self.module
+        # the dictionary, since `hasattr` would run a `__getattr__` of the module
         held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
         for name in self.names if "__path__" in held else ():
             if name not in held and not _is_there(f"{self.module}.{name}"):
@@ -123,6 +126,7 @@ def import_from(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.MATCH_MAPPING, Kind.MATCH_SEQUENCE)
 def match_kind(machine: Machine, operation: Operation) -> None:
     """Whether the subject is a mapping or sequence in the sense of PEP 634."""
+    # Py_TPFLAGS_MAPPING and Py_TPFLAGS_SEQUENCE
     flag = 1 << 6 if operation.kind is Kind.MATCH_MAPPING else 1 << 5
     subject = machine.frame.stack[-1].realize()
     machine.frame.push(Constant(bool(flags_of(subject.python_type) & flag)))
@@ -140,6 +144,7 @@ def match_keys(machine: Machine, operation: Operation) -> None:
     frame, tx = machine.frame, machine.tx
     subject, keys = frame.stack[-2].realize(), frame.stack[-1].realize()
     cls = subject.python_type
+    # CPython asks `subject.get(key, default)`: what dict and mappingproxy do there is known
     if issubclass(cls, dict):
         if static_lookup(cls, "get") is not dict.get:
             raise GraphBreak(
@@ -182,6 +187,7 @@ def match_class(machine: Machine, operation: Operation) -> None:
     frame.push(class_attributes(machine, subject, kind, target, operation, keywords))
 
 
+# Those with the flag _Py_TPFLAGS_MATCH_SELF: `case int(x)` binds the subject itself.
 SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 

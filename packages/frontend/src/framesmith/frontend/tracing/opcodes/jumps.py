@@ -74,6 +74,7 @@ def for_iter(machine: Machine, operation: Operation) -> None:
 
 def _truth_statement(operation: Operation, operand: str | None) -> tuple[tuple[str, ...], str]:
     """A statement that asks for the truth, by itself since it may raise, and the condition under which to jump."""
+    # no `bool(...)`: the name may be another one in the user's globals
     return (f"{RESULT} = True if {operand} else False",), RESULT if operation.argument else f"not {RESULT}"
 
 

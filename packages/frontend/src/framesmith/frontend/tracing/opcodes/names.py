@@ -39,6 +39,7 @@ def store_local(machine: Machine, operation: Operation) -> None:
         frame.locals.pop(name, None)
     else:
         frame.locals[name] = value
+    # after the store, so that the variable does not count as holding it
     if before is not None:
         drop_references(machine, [before])
 

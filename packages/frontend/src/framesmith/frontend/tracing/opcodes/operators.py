@@ -70,6 +70,7 @@ def to_bool(machine: Machine, operation: Operation) -> None:
 def identity(machine: Machine, operation: Operation) -> None:
     """`a is b`."""
     left, right = machine.frame.pop_many(2)
+    # one tracker is one object: nothing is read and guarded
     same = left is right or left.realize().is_same(machine.tx, right.realize())
     machine.frame.push(Constant(same != bool(operation.argument)))
 
@@ -154,6 +155,7 @@ def statement(template: Callable[[Operation], str]) -> NativeWriter:
 def _write_binary(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     symbol, in_place = symbol_and_flag(operation)
     left, right = operands
+    # through another variable: `a += b` would rebind the one that the handler and other frames may read
     if in_place:
         return NativeForm((f"{RESULT} = {left}", f"{RESULT} {symbol}= {right}"), (Outcome((RESULT,)),))
     return NativeForm.of(f"{left} {symbol} {right}")
