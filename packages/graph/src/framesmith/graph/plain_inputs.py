@@ -72,9 +72,8 @@ class PlainInputs:
         self._static.clear()
 
 
-@final
 class BackendContext(torch._guards.TracingContext):
-    """The tracing context that a backend gets."""
+    """The tracing context that a backend gets; that of a trace is a `LocatedContext`."""
 
     def __init__(self, mode: FakeTensorMode, inputs: PlainInputs) -> None:
         self._inputs = inputs

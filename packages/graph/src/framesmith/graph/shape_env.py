@@ -26,7 +26,6 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 from torch.utils._sympy.value_ranges import ValueRanges
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.dynamo_package import prepare
@@ -60,23 +59,13 @@ Place: TypeAlias = tuple[str, int, str]
 
 
 @final
-class LocatedContext(torch._guards.TracingContext):
+class LocatedContext(BackendContext):
     """A tracing context that finds the user's current line only when torch asks for it, which is seldom."""
 
     def __init__(self, mode: FakeTensorMode, inputs: PlainInputs) -> None:
         self.place: Callable[[], Place | None] = _nowhere
         self._asked: set[Place] = set()
-        self._inputs = inputs
-        super().__init__(mode)
-
-    @property
-    def tensor_to_context(self) -> WeakTensorKeyDictionary:
-        """The attribute that torch reads: how the sizes of inputs are to be treated."""
-        return self._inputs.contexts
-
-    @tensor_to_context.setter
-    def tensor_to_context(self, value: WeakTensorKeyDictionary) -> None:
-        """torch sets an empty one at the beginning."""
+        super().__init__(mode, inputs)
 
     @property
     def loc_in_frame(self) -> Place | None:
