@@ -98,6 +98,7 @@ _FIXED: Final[dict[tuple[int, int], tuple[Kind, ...]]] = {
 """(slots taken, slots given) -> the operations with just that effect."""
 
 _TWO_ARGUMENT_INTRINSICS: Final = frozenset(
+    # PREP_RERAISE_STAR takes two as well, but is read as an operation of its own.
     {"TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS", "SET_FUNCTION_TYPE_PARAMS", "SET_TYPEPARAM_DEFAULT"}
 )
 

@@ -256,6 +256,7 @@ def _return_const(instruction: Instruction) -> tuple[Step, ...]:
 
 
 _INTRINSICS: Final[dict[str, tuple[Step, ...]]] = {
+    # Every intrinsic gives a value: these two give None, which the code pops; up to 3.11 they gave nothing.
     "PRINT": ((Kind.PRINT_EXPR, None), (Kind.LOAD_CONST, None)),
     "IMPORT_STAR": ((Kind.IMPORT_STAR, None), (Kind.LOAD_CONST, None)),
     "UNARY_POSITIVE": ((Kind.UNARY, "+"),),

@@ -24,6 +24,7 @@ def make_arguments_explicit(parts: CodeParts, body: list[Instruction], first: st
             name, flags = instruction.argument
             instruction.argument = (name, flags | _TWO_ARGUMENTS)
         elif _is_super(before) and instruction.name in ("PRECALL", "CALL") and instruction.argument == 0:
+            # The old instruction becomes the first of the new ones, because jumps lead to it.
             call = instruction.copy()
             call.argument = _TWO_ARGUMENTS
             instruction.name, instruction.argument, instruction.hint = "LOAD_DEREF", "__class__", -1
