@@ -54,6 +54,7 @@ class PathChecks:
 
     def values(self, root: object) -> list[object] | None:
         """The values at the wanted paths below another root; None if a claim does not hold there, or a path is gone."""
+        # By place: the root is number 0, and each step with `read` adds the next one.
         found = [root]
         try:
             for base, read, place, check in self._steps:
