@@ -79,6 +79,7 @@ def restore_histories(
             for position, message in dead.items():
                 result = results[position]
                 assert isinstance(result, torch.Tensor)
+                # The result of a function requires a gradient only if an argument does, and `result` is detached.
                 anchor = torch.empty(0, requires_grad=True)
                 results[position] = DeadHistory.apply(result, anchor, message)  # type: ignore[no-untyped-call]  # torch's has no types
         return tuple(results)

@@ -59,6 +59,7 @@ def prepare() -> None:
     global _is_prepared
     if not _is_prepared:
         with _IMPORTING:
+            # The package has been imported without us: who waits for it is told now.
             if not _DEFERRAL.start():
                 _notify()
             for part in _LATER:

@@ -67,6 +67,7 @@ class FormChanges:
                 self._last[now.memory] = self.count
                 if now.memory in inputs:
                     self.inputs = self.count
+                # Views of the memory that the tensor had are concerned as well (`x.data = y`).
                 if before is not None:
                     self._last[before[place].memory] = self.count
                     if before[place].memory in inputs:

@@ -37,6 +37,7 @@ def source_of(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat) -> S
     symbols = sorted(expression.free_symbols, key=str)
     sources = [world.source_of(symbol) for symbol in symbols]
     known = tuple(source for source in sources if source is not None)
+    # Some symbol comes out of an operation, so the number does not exist before the graph has run.
     if not known or len(known) != len(symbols) or not value.node.has_hint():
         return None
     if isinstance(expression, sympy.Symbol):

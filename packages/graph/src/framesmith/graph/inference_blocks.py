@@ -38,6 +38,7 @@ class InferenceBlock:
 
     def enter_again(self) -> "InferenceBlock":
         """Begin a block like this one, which was left."""
+        # Before the block begins, which notes it and puts it back.
         torch._C._set_grad_enabled(self.grad)
         return InferenceBlock.enter(self.mode)
 

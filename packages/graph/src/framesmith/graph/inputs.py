@@ -81,6 +81,7 @@ class Inputs:
             if fake.is_inference():
                 self.inference.add(memory)
             else:
+                # The first one counts: an input that was rolled back and comes again has its old fake.
                 self.versions.setdefault(entry.source, fake._version)
         self._entries[entry.source] = entry
         self._fakes[entry.source] = fake
@@ -190,5 +191,6 @@ def is_subclass(cls: type) -> bool:
 def let_go(used: Sequence[Input]) -> None:
     """Take the caller's objects out of the graph, which lives as long as the compiled function (ADR 0014)."""
     for entry in used:
+        # The example of a generator is the object itself.
         if not isinstance(entry.example, torch.Tensor) and not is_symbolic(entry.example):
             entry.node.meta[EXAMPLE] = None

@@ -44,6 +44,7 @@ def outline(module: fx.GraphModule, groups: Iterable[Group]) -> fx.GraphModule:
     regions: dict[fx.Node, tuple[int, Region]] = {}
     bodies: list[Region] = []
     places = {node: place for place, node in enumerate(module.graph.nodes)}
+    # The largest first: a node is in one stretch only.
     for group in sorted(groups, key=lambda one: -len(one) * len(one[0])):
         found = _regions(group, taken, places)
         if len(found) < 2:

@@ -18,6 +18,7 @@ from framesmith.graph.stretch_calls import SharedStretch, StretchCall
 
 _Step: TypeAlias = tuple[fx.Node, Sequence[fx.Node], Sequence[fx.Node]]
 """What stands for a line, the values that it takes, and those that it makes."""
+# No floats: nan and inf are no literals.
 _LITERALS: Final = frozenset({int, bool, str, bytes, type(None)})
 
 
@@ -87,6 +88,7 @@ class RunText:
         """One operation, its result under the name of the node."""
         if node.op == "get_attr":
             parts = str(node.target).split(".")
+            # fx writes `getattr(self, "0")` then.
             if not all(map(str.isidentifier, parts)):
                 raise NotWritable(node.target)
             return f"{node.name} = self.{node.target}"

@@ -324,6 +324,7 @@ class ShapeEnvAdapter:
                 continue
             expression = getattr(getattr(tensor.item_memo, "node", None), "expr", None)
             if expression is not None and not expression.free_symbols.isdisjoint(pending):
+                # The symbol is dropped with the operation; the next reading has to invent one that a node binds.
                 tensor.item_memo = None
                 read.append(tensor)
         return read

@@ -45,6 +45,7 @@ class _GuardPrinter(PythonPrinter):
 
     def place(self, source: Source) -> str:
         """The placeholder of a source."""
+        # One placeholder for each source, so that the text reads a size once.
         if source not in self.used:
             self.used.append(source)
         return f"{{{self.used.index(source)}}}"
@@ -178,6 +179,7 @@ class ShapeRelations:
     def _relation(
         self, template: str, printer: _GuardPrinter, expression: Expression, reason: Reason
     ) -> _Fact:
+        # torch's printer writes `torch.sym_float`.
         functions = {"torch": torch} if "torch." in template else {}
         return ShapeExpression(template, tuple(printer.used), functions, expression), reason
 

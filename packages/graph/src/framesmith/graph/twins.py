@@ -27,6 +27,7 @@ class _History(torch.autograd.Function):
         # a weak reference: autograd's nodes are no concern of the garbage collector
         ctx.made = weakref.ref(made)
         ctx.save_for_backward(*operands)
+        # A result without a gradient is left out in `differentiate`.
         ctx.set_materialize_grads(False)
         return made.take_tensors()
 

@@ -40,6 +40,7 @@ def verify_numbers(inputs: Iterable[Input], guards: GuardSet) -> list[str]:
             continue  # the entry makes it with these sizes
         if entry.layout is not None:
             problems += _of_tensor(entry, claims, related)
+        # Without a value: the size of a tensor, read as an input. It is checked with that tensor.
         elif isinstance(entry.example, torch.SymInt | torch.SymFloat) and entry.value is not None:
             problems += _of_number(entry, claims, related)
     return problems
