@@ -179,6 +179,7 @@ def backward_name(name: str) -> str | None:
     """The backward jump with the same meaning, or None if this version has none."""
     if name == "JUMP_FORWARD":
         return "JUMP_BACKWARD"
+    # Conditional jumps go both ways in 3.11 alone.
     candidate = name.replace("_FORWARD_", "_BACKWARD_")
     return candidate if candidate in NUMBERS and is_backward(candidate) else None
 

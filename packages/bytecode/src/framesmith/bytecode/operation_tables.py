@@ -242,6 +242,7 @@ def _call_extended(instruction: Instruction) -> tuple[Step, ...]:
 
 def _common_constant(instruction: Instruction) -> tuple[Step, ...]:
     value = instruction.argument
+    # From 3.15 on there are constants as in `co_consts` among them: None, True, -1, the empty string.
     plain = value is None or isinstance(value, str | bool | int)
     return ((Kind.LOAD_CONST if plain else Kind.LOAD_COMMON_CONSTANT, value),)
 

@@ -15,6 +15,7 @@ _TWO_ARGUMENTS = 2
 
 def make_arguments_explicit(parts: CodeParts, body: list[Instruction], first: str) -> list[Instruction]:
     """The body with the arguments of each such call written out; jumps to a call lead to where they are loaded."""
+    # A cell of the function is a free variable of its continuation.
     load = "LOAD_DEREF" if first in parts.freevars else "LOAD_FAST"
     found: list[Instruction] = []
     before: Instruction | None = None
