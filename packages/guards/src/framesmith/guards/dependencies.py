@@ -96,6 +96,7 @@ def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
         return _container(guard.source)
     if isinstance(claim, CodeIs):
         return _function(CODE, guard.source)
+    # An instance of a class of the user may get another `__class__` in place.
     if isinstance(claim, TypeIs) and not _is_permanent(claim):
         return _of_class(TYPE, guard.source)
     return _holder(guard.source) if _is_permanent(claim) else None

@@ -34,6 +34,7 @@ class PathChecks:
         self._places: dict[Source, int] = {root: 0}
         self._steps: list[tuple[int, _Read | None, int, _Check | None]] = []
         for source, claim in claims:
+            # To read the path is the whole check of `Present`.
             self._add(source, None if isinstance(claim, Present) else claim.check)
         for source in wanted:
             self._add(source, None)

@@ -252,6 +252,7 @@ def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: Condi
         if id(spec) not in known:
             known[id(spec)] = spec.example()
     examples += [found for spec in looped.values() if (found := known[id(spec)]) is not None]
+    # In the order of the arguments below: what loops read comes last.
     held = [spec for _, spec in native] + [*looped.values()]
     if held:
         # It stores the keys in force: those of a call, not those of the trace with its fake mode.

@@ -147,6 +147,7 @@ class TensorProperty(Claim):
     def render(self, value_expression: str, names: Names) -> str:
         if self.overridden:
             return f"{names.constant(self.check, self.name)}({value_expression})"
+        # `is_leaf` is an attribute, `_is_view` a method.
         call = "()" if callable(getattr(torch.Tensor, self.name)) else ""
         return f"{value_expression}.{self.name}{call} is {literal(self.value, names)}"
 
