@@ -42,6 +42,7 @@ def detach_dead(graph: fx.Graph) -> dict[int, str]:
     passes = list(graph.find_nodes(op="call_function", target=torch.autograd.grad))
     for node in passes:
         node.update_kwarg("retain_graph", True)
+    # Nothing used a history up or changed what it needs.
     if not passes and not any(map(_writes, graph.nodes)):
         return {}
     output = graph.output_node()

@@ -158,6 +158,7 @@ class Deferral(MetaPathFinder, Loader):
         if fullname != self._name:
             return None
         spec = self._found_by_others(path, target)
+        # No package with a body: there is nothing to put off.
         if spec is None or spec.loader is None or spec.submodule_search_locations is None:
             return spec
         self._loader, spec.loader = spec.loader, self

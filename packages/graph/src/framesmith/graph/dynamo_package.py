@@ -112,6 +112,7 @@ def _mark_decorated() -> None:
         kernel for table in list(global_decomposition_table.values()) for kernel in list(table.values())
     ]
     for function in filter(None, map(_decorated, [FakeTensorMode.__torch_dispatch__, *kernels])):
+        # Otherwise torch has made a disabled form already.
         if _MARK not in vars(function):
             setattr(function, _MARK, function)
             _marked.append(function)
@@ -131,6 +132,7 @@ def _decorated(function: object) -> FunctionType | None:
 def _unmark() -> None:
     while _marked:
         function = _marked.pop()
+        # Somebody may have put another form there.
         if vars(function).get(_MARK) is function:
             delattr(function, _MARK)
 

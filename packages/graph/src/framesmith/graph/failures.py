@@ -145,7 +145,9 @@ class Failures:
             for value in inputs
         ]
         before = Ambient.now()
+        # Values stay in `env`, by which the operation that raised is found.
         interpreter = fx.Interpreter(self.module, garbage_collect_values=False)
+        # fx would write the node into the message of the exception.
         interpreter.extra_traceback = False
         try:
             # The run that failed has drawn its numbers; this one must not move the program's generator on the CPU.

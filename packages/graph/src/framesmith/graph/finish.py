@@ -178,6 +178,7 @@ def returns_tuple(
     a tensor would be unpacked into its rows.
     """
     count = len(cast(tuple[object, ...], module.graph.output_node().args[0]))
+    # `module.forward`, which the backend "eager" gives.
     if getattr(call, "__self__", None) is module:
         return cast(Callable[..., tuple[object, ...]], call)
 

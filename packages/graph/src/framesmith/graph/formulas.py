@@ -34,6 +34,7 @@ class _FormulaPrinter(PythonPrinter):
 def source_of(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat) -> Source | None:
     """The source of a symbolic number; None if it is fixed, or if an operation of the graph invents it."""
     expression = value.node.expr
+    # In one order, so that equal formulas have one text and share a function.
     symbols = sorted(expression.free_symbols, key=str)
     sources = [world.source_of(symbol) for symbol in symbols]
     known = tuple(source for source in sources if source is not None)

@@ -131,6 +131,7 @@ def replace_blocks(graph: fx.Graph, grad: bool) -> None:
         elif is_block_switch(node):
             if node.target is enter_inference_mode:
                 before.append(grad)
+                # As the block in C++ does.
                 grad = not node.args[0]
             else:
                 grad = before.pop()

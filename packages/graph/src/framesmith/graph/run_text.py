@@ -32,6 +32,7 @@ class RunText:
 
     def __init__(self, graph: fx.Graph, shared: Sequence[SharedStretch]) -> None:
         self._nodes = list(graph.nodes)
+        # That is the module in `forward`.
         if any(node.name == "self" for node in self._nodes):
             raise NotWritable("self")
         self._prefix = _unused_prefix(self._nodes)

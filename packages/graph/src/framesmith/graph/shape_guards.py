@@ -108,6 +108,7 @@ class ShapeRelations:
 
     def _equalities(self) -> Iterator[_Fact]:
         for source, expression, original in self._numbers:
+            # Plain numbers are held by the guard on the tensor; where a symbol is read, it equals itself.
             if original.is_number or self._sources.get(expression) == source:
                 continue
             if not expression.free_symbols <= self._sources.keys():
