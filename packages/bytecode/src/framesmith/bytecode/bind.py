@@ -62,7 +62,7 @@ def _bind(code: CodeType, values: Mapping[str, object], filename: str) -> CodePa
             parts.constants[index] = replaced[id(constant)] = assemble(_bind(constant, values, filename))
     bound: list[Instruction] = []
     for instruction in parts.instructions:
-        # By identity: two lambdas of one text are equal code objects, and may close over different variables.
+        # By identity: code objects are compared, and hashed, by their contents.
         if replaced and id(instruction.argument) in replaced:
             instruction.argument = replaced[id(instruction.argument)]
         if instruction.name in _LOADS:

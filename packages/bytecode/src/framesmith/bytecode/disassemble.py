@@ -62,6 +62,7 @@ def disassemble(code: CodeType) -> CodeParts:
     end = len(code.co_code) // 2
     try:
         for row in exception_table.decode(code.co_exceptiontable):
+            # No instruction begins at the end of the code.
             after = None if row.end == end else instructions[index_at[row.end]]
             parts.regions.append(
                 ExceptionRegion(

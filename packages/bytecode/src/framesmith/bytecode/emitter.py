@@ -112,6 +112,7 @@ class Emitter:
     @contextmanager
     def outside_region(self) -> Iterator[None]:
         """Suspend the innermost region for what is written inside."""
+        # The one that was entered last: what is written inside falls to the region around it.
         outer = self._covers.pop()
         try:
             yield

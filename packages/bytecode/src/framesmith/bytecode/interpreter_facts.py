@@ -116,6 +116,7 @@ def _operations(instruction: Instruction) -> list[Operation]:
     elif name in RULES:
         try:
             steps = RULES[name](instruction)
+        # Not every sample is an argument that the instruction can have.
         except (BytecodeError, IndexError):
             return []
     else:

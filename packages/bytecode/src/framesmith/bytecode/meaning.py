@@ -192,6 +192,7 @@ def stack_depths(reading: Reading) -> tuple[int | None, ...]:
     todo = [(0, 0)]
     while todo:
         index, depth = todo.pop()
+        # The first path counts: in valid code all agree.
         while index < len(operations) and found[index] is None:
             found[index] = depth
             operation = operations[index]

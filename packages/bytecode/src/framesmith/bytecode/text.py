@@ -181,6 +181,7 @@ def read_text(written: str | CodeText, objects: Sequence[object] = ()) -> CodePa
     if isinstance(written, CodeText):
         return read_text(written.text, written.objects)
     known: dict[int, object] = dict(enumerate(objects))
+    # No constant holds a blank line: its line breaks are escaped.
     sections = [section for section in written.split("\n\n") if section.strip()]
     parts = None
     # Nested code stands behind the code that refers to it, which needs it assembled.
