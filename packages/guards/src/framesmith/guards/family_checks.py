@@ -171,6 +171,7 @@ def _roots_above(
     source: Source | None, roots: Mapping[Source, Family], seen: set[Source]
 ) -> Iterator[Source]:
     while source is not None:
+        # After its loop a root is checked, and reading through it is safe.
         if source in roots and source not in seen:
             yield source
         source = source.base

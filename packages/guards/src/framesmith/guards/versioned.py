@@ -113,6 +113,7 @@ class VersionedGuards:
 
         The states are read before the facts are checked, so a change in between shows as a new state in the next call.
         """
+        # A class loses its number when it changes, and gets the next one only when it is looked up.
         for cls, field in zip(self._classes, self._over.get(CLASS, ()), strict=True):
             if not type_versions.version_of(field):
                 type_versions.assign_version(cls)
