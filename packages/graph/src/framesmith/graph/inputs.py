@@ -130,6 +130,7 @@ def for_backend(entry: Input, context: torch._guards.TracingContext) -> object:
     if not needs_plain_form(type(value)):
         return value
     with torch._C.DisableTorchFunction():
+        # `data` leaves the history behind, and by itself requires no gradient.
         plain = value.data.requires_grad_(value.requires_grad)
     if value in context.tensor_to_context:
         context.tensor_to_context[plain] = context.tensor_to_context[value]

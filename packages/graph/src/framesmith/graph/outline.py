@@ -163,6 +163,7 @@ def _body(region: Region) -> fx.GraphModule:
 
 
 def _call(graph: fx.Graph, body: fx.Node, name: str, region: Region, made: dict[fx.Node, fx.Node]) -> None:
+    # The name tells torch which calls have one body.
     target: Callable[..., object] = torch.ops.higher_order.invoke_subgraph
     call = graph.call_function(target, (body, name, *(made[one] for one in region.operands)))
     call.meta[EXAMPLE] = tuple(node.meta[EXAMPLE] for node in region.results)

@@ -77,6 +77,7 @@ class BackendContext(torch._guards.TracingContext):
     """The tracing context that a backend gets."""
 
     def __init__(self, mode: FakeTensorMode, inputs: PlainInputs) -> None:
+        # Before the constructor, which sets `tensor_to_context`.
         self._inputs = inputs
         super().__init__(mode)
 

@@ -126,6 +126,7 @@ def _target_mutates(op: str, target: object) -> bool:
         return (
             name in _MUTATING_METHODS
             or (name.endswith("_") and not name.endswith("__"))
+            # `__iadd__` and the like; that `__index__` is taken for one errs on the safe side.
             or name.startswith("__i")
         )
     if isinstance(target, torch._ops.OpOverload):

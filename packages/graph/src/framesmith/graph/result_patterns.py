@@ -126,6 +126,7 @@ class ResultPattern:
             else:
                 made += tensors_in(value)
         assert len(made) + len(self._results) == len(self._places), "the operands are not alike"
+        # By id: one tensor may be several operands of the repetition.
         differentiable = {id(one): one for one in made if one.requires_grad} if self._with_history else {}
         with _DisableTorchDispatch():
             for one in self._results:

@@ -66,6 +66,7 @@ class LocatedContext(torch._guards.TracingContext):
     def __init__(self, mode: FakeTensorMode, inputs: PlainInputs) -> None:
         self.place: Callable[[], Place | None] = _nowhere
         self._asked: set[Place] = set()
+        # Before the constructor, which sets `tensor_to_context`.
         self._inputs = inputs
         super().__init__(mode)
 
@@ -156,6 +157,7 @@ class ShapeEnvAdapter:
         """
         mode = _make_mode(self.env)
         context = BackendContext(mode, self.plain_inputs)
+        # As in `fake`: before AOTAutograd makes the fakes of their leaves.
         for gradient in self._apart:
             known = context.tensor_to_context[gradient]
             given = {"source": known.tensor_source, "symbolic_context": known}

@@ -89,6 +89,7 @@ class SymbolNodes:
         source = self._world.source_of(symbol)
         if source is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {symbol}, whose origin is not known")
+        # An input belongs to the whole graph, and `body` may be a nested one.
         return body.local(self._new_input(source, self._world.number_of(symbol)))
 
 

@@ -137,6 +137,7 @@ def is_plain_input(value: torch.Tensor) -> bool:
         or value._is_view()
         or not value.is_leaf
         or value.storage_offset() != 0
+        # A contiguous tensor, as nearly all are, needs no walk over its strides.
         or value.untyped_storage().nbytes()
         != (value.numel() * value.element_size() if value.is_contiguous() else bytes_of(value))
         or value.is_inference()

@@ -68,6 +68,7 @@ def _problem(source: Source, number: object, held: bool, related: set[Source]) -
 
 def _of_number(entry: Input, claims: _Claims, related: set[Source]) -> Iterator[str]:
     own = claims.get(entry.source, [])
+    # A computed number rests on the guards of its operands.
     if not own and not isinstance(entry.source, Computed):
         yield f"{entry.source.text()} is a symbolic number, and no guard holds its type"
     fixed = is_fixed(entry.example)
