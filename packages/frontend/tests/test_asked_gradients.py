@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from torch import fx
+
 from framesmith.frontend.tracing.asked_gradients import check_asked_gradients
 from framesmith.frontend.tracing.replanning import Restart
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.failures import STEP
-from torch import fx
 
 
 def context(*users, runs_as_captured=False, asked=True):

@@ -48,6 +48,7 @@ def assemble(parts: CodeParts) -> CodeType:
         parts.posonlyargcount,
         parts.kwonlyargcount,
         len(parts.varnames),
+        # CPython may ask for more than we count, and a copy of its code has to be equal.
         max(parts.stacksize, stack_depth.highest(parts)),
         parts.flags,
         _bytes(parts, numbers, starts),
@@ -94,6 +95,7 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
     def make_flag_encoder(bits: int) -> _Encoder:
         def encode(instruction: Instruction) -> int:
             name, flags = _split_flags(instruction.argument)
+            # -1, no hint, stays -1 when it is shifted.
             return names.number(name, instruction.hint >> bits) << bits | flags
 
         return encode
@@ -107,10 +109,13 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
             raise ValueError(instruction.argument)
         first, second = instruction.argument
         hint = instruction.hint
+        # Here it does not: -1 & 15 is a slot.
         return slots.number(first, hint >> 4) << 4 | slots.number(second, hint & 15 if hint >= 0 else -1)
 
     def cell(instruction: Instruction) -> int:
         name = instruction.argument
+        # One name may have two slots, a free variable's and that of an inlined comprehension (3.12).
+        # The hint tells which.
         if 0 <= instruction.hint < len(slots.names) and slots.names[instruction.hint] == name:
             return instruction.hint
         if name not in cells:
@@ -120,6 +125,7 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
     return {
         ArgumentKind.NONE: lambda instruction: _number(instruction.argument or 0),
         ArgumentKind.NUMBER: lambda instruction: _number(instruction.argument or 0),
+        # These two count instructions, whose places are not known before `_layout`.
         ArgumentKind.JUMP: lambda instruction: 0,
         ArgumentKind.ORIGIN: lambda instruction: 0,
         ArgumentKind.CONSTANT: lambda instruction: constants.number(instruction.argument, instruction.hint),
@@ -193,7 +199,9 @@ def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, 
             starts.append(starts[-1] + size + more)
         changed = False
         for index, target in targets.items():
+            # A jump without one was refused by `_set_direction`; an origin that was removed counts as itself.
             assert target is not None
+            # Counted from behind the jump and its caches, in both directions: the direction is in the name.
             jumps[index] = abs(starts[target] - starts[index + 1])
             if _partial_entries(jumps[index]) > prefixes[index]:
                 prefixes[index] = _partial_entries(jumps[index])
@@ -231,11 +239,13 @@ def _bytes(parts: CodeParts, numbers: list[int], starts: list[int]) -> bytes:
     for index, instruction in enumerate(parts.instructions):
         number = numbers[index]
         caches = CACHES[instruction.name]
+        # The prefixes hold the higher bytes, the highest first.
         for shift in range(starts[index + 1] - starts[index] - 1 - caches, 0, -1):
             out.append(EXTENDED_ARG)
             out.append(number >> 8 * shift & 255)
         out.append(NUMBERS[instruction.name])
         out.append(number & 255)
+        # CPython fills inline caches while it runs; a code object begins with empty ones.
         out.extend(bytes(2 * caches))
     return bytes(out)
 
@@ -260,8 +270,10 @@ def _table(parts: CodeParts, starts: list[int]) -> bytes:
         raise AssembleError(
             f"{parts.qualname}: an exception region names {error.args[0]}, not in the code"
         ) from None
+    # CPython finds the row of an offset by binary search (`get_exception_handler` in Python/ceval.c).
     rows.sort()
     for before, after in pairwise(rows):
         if before.end > after.start:
             raise AssembleError(f"{parts.qualname}: exception regions overlap: {before} and {after}")
+    # A region may have lost all its instructions.
     return exception_table.encode(row for row in rows if row.start < row.end)

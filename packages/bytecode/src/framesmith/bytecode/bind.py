@@ -62,6 +62,7 @@ def _bind(code: CodeType, values: Mapping[str, object], filename: str) -> CodePa
             parts.constants[index] = replaced[id(constant)] = assemble(_bind(constant, values, filename))
     bound: list[Instruction] = []
     for instruction in parts.instructions:
+        # By identity: code objects are compared, and hashed, by their contents.
         if replaced and id(instruction.argument) in replaced:
             instruction.argument = replaced[id(instruction.argument)]
         if instruction.name in _LOADS:
@@ -87,6 +88,7 @@ def _replacement(instruction: Instruction, values: Mapping[str, object]) -> list
     if null:
         steps.insert(0 if _NULL_FIRST else len(steps), ("PUSH_NULL", None))
     made = [Instruction(step, given, None, position) for step, given in steps]
+    # The hint and the prefixes belong to the number of a name, not to that of a constant.
     instruction.name, instruction.argument, instruction.hint = made[0].name, made[0].argument, -1
     instruction.width = 0
     return [instruction, *made[1:]]
@@ -97,6 +99,7 @@ def _used_names(parts: CodeParts) -> list[str]:
     used: set[str] = set()
     for instruction in parts.instructions:
         argument = instruction.argument
+        # `(name, flags)`; a constant tuple or string may keep a name too many, which does no harm.
         if isinstance(argument, tuple) and argument:
             argument = argument[0]
         if isinstance(argument, str):

@@ -45,8 +45,10 @@ def blocks(parts: CodeParts) -> tuple[Block, ...]:
             leaders.add(index_of[instruction.target])
         if instruction.target is not None or instruction.name in NO_FALL_THROUGH:
             leaders.add(index + 1)
+        # A block has one handler.
         if index and covering[index] != covering[index - 1]:
             leaders.add(index)
+    # What follows a jump may be the end of the code.
     starts = sorted(leader for leader in leaders if leader < len(instructions))
     number_at = {start: number for number, start in enumerate(starts)}
     found: list[Block] = []

@@ -48,6 +48,7 @@ def _filter(parts: CodeParts, keep: list[bool]) -> None:
     ]
     regions: list[ExceptionRegion] = []
     current: int | None = None
+    # The last pair ends the region that is open by then.
     for instruction, number in [*pairs, (None, None)]:
         if number == current:
             continue

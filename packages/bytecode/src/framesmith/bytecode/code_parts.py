@@ -39,5 +39,6 @@ class CodeParts:
 
     def slot_names(self) -> list[str]:
         """Names of the frame's slots: locals, then cells that are not locals too, then free variables."""
+        # An argument that is a cell has one slot, which MAKE_CELL turns from the one into the other.
         own = set(self.varnames)
         return [*self.varnames, *(name for name in self.cellvars if name not in own), *self.freevars]

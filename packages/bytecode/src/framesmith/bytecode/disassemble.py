@@ -62,6 +62,7 @@ def disassemble(code: CodeType) -> CodeParts:
     end = len(code.co_code) // 2
     try:
         for row in exception_table.decode(code.co_exceptiontable):
+            # No instruction begins at the end of the code.
             after = None if row.end == end else instructions[index_at[row.end]]
             parts.regions.append(
                 ExceptionRegion(
@@ -102,6 +103,7 @@ def _append_instructions(code: CodeType, parts: CodeParts) -> dict[int, int]:
             raise UnknownOpcode(opcode.opname[number], unit * 2, repr(code))
         kind = _KINDS[number]
         decoder = decoders.get(kind)
+        # Without a decoder: jumps and origins, whose targets are found below, and instructions without an argument.
         argument = decoder(value) if decoder is not None else (value or None)
         instruction = Instruction(name, argument, None, positions[unit], value, 0)
         if prefixes:
@@ -117,6 +119,7 @@ def _append_instructions(code: CodeType, parts: CodeParts) -> dict[int, int]:
             origins.append((instruction, unit - value))
         index_at[start] = len(instructions)
         instructions.append(instruction)
+    # Only now are the instructions known to which jumps lead forwards.
     for instruction, target in jumps:
         where = index_at.get(target)
         if where is None:

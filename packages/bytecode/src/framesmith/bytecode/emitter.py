@@ -39,6 +39,7 @@ class Emitter:
         self._covers: list[Cover] = []
         self._label_depths: dict[Instruction, int] = {}
         self._covered: list[Cover | None] = []
+        # Instructions that are there already have their regions.
         self._first = len(parts.instructions)
 
     def emit(self, name: str, argument: object = None, target: Instruction | None = None) -> Instruction:
@@ -98,6 +99,7 @@ class Emitter:
         """
         if depth is None:
             depth = self.known_depth()
+        # CPython pushes the exception, and the offset below it if it is asked for.
         self.expect_depth(handler, depth + push_lasti + 1)
         self._covers.append(Cover(handler, depth, push_lasti))
         if VERSION >= (3, 13):
@@ -110,6 +112,7 @@ class Emitter:
     @contextmanager
     def outside_region(self) -> Iterator[None]:
         """Suspend the innermost region for what is written inside."""
+        # The one that was entered last: what is written inside falls to the region around it.
         outer = self._covers.pop()
         try:
             yield
@@ -135,6 +138,7 @@ def _regions(instructions: list[Instruction], covered: list[Cover | None]) -> li
     found: list[ExceptionRegion] = []
     current: Cover | None = None
     start = 0
+    # The last None ends the run that is open by then.
     for index, cover in enumerate([*covered, None]):
         if cover is current:
             continue

@@ -33,6 +33,7 @@ def encode(rows: Iterable[TableRow]) -> bytes:
     """The table of these rows, which are sorted and disjoint."""
     out = bytearray()
     for row in rows:
+        # Bit 7 marks the first byte of a row, by which CPython finds rows from the middle of the table.
         _append(out, row.start, 128)
         _append(out, row.end - row.start, 0)
         _append(out, row.target, 0)

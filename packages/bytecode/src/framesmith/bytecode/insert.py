@@ -55,4 +55,5 @@ def _is_known_place(instructions: Sequence[Instruction], index: int) -> bool:
     if instructions[index].name == "END_FOR":
         return True
     before = instructions[index - 1].name if index else ""
+    # `_PyGen_yf` (Objects/genobject.c) reads the RESUME behind a yield to learn whether it is part of `yield from`.
     return before in ("END_FOR", "YIELD_VALUE", "RETURN_GENERATOR")

@@ -57,6 +57,7 @@ def gather() -> Facts:
             }
             for name in names
         },
+        # Private lists of the module `opcode`; older versions lack some.
         intrinsics_of_one=_words(facts.get("_intrinsic_1_descs", ())),
         intrinsics_of_two=_words(facts.get("_intrinsic_2_descs", ())),
         special_methods=_words(opcodes.SPECIAL_METHODS),
@@ -115,6 +116,7 @@ def _operations(instruction: Instruction) -> list[Operation]:
     elif name in RULES:
         try:
             steps = RULES[name](instruction)
+        # Not every sample is an argument that the instruction can have.
         except (BytecodeError, IndexError):
             return []
     else:

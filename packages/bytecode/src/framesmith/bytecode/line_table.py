@@ -10,10 +10,12 @@ from typing import Final
 from framesmith.bytecode.instruction import Position
 from framesmith.bytecode.opcodes import VERSION
 
+# 3.11 writes an entry for each instruction, later versions one for neighbours at one position.
 _MERGE: Final = VERSION >= (3, 12)
 _LONG: Final = 14
 _NO_COLUMNS: Final = 13
 _NOWHERE: Final = 15
+# The length of an entry has three bits.
 _LONGEST: Final = 8
 
 
@@ -53,6 +55,7 @@ def _short_entry(out: bytearray, position: Position, size: int, line: int) -> in
             out.append(128 | _NO_COLUMNS << 3 | size - 1)
             _signed(out, delta)
             return start
+        # An end line without columns needs the long form, which counts columns from 1: 0 is none.
         column = end_column = -1
     elif end == start:
         if delta == 0 and column < 80 and 0 <= end_column - column < 16:

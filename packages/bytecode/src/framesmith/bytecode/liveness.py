@@ -29,6 +29,7 @@ def accesses(instruction: Instruction) -> tuple[tuple[str, bool, bool], ...]:
     name, argument = instruction.name, instruction.argument
     kind = KINDS.get(name)
     if kind is ArgumentKind.LOCAL and isinstance(argument, str):
+        # Deleting and saving count as uses: both depend on whether the variable is bound.
         return ((argument, name not in _STORES, name in _KILLS),)
     if kind is ArgumentKind.CELL and isinstance(argument, str):
         return ((argument, True, False),)
@@ -45,6 +46,7 @@ def live_before(parts: CodeParts) -> list[frozenset[str]]:
     covering = stack_depth.handlers(parts, index_of)
     handlers = [None if one is None else index_of[parts.regions[one].target] for one in covering]
     targets = [None if one.target is None else index_of[one.target] for one in instructions]
+    # Backwards, as the analysis goes: the store in STORE_FAST_LOAD_FAST kills what its load made live.
     accessed = [tuple(reversed(accesses(one))) for one in instructions]
     live: list[frozenset[str]] = [frozenset()] * (len(instructions) + 1)
     changed = True
@@ -60,6 +62,7 @@ def live_before(parts: CodeParts) -> list[frozenset[str]]:
                     now -= {name}
                 if uses:
                     now |= {name}
+            # After the kills: the instruction may raise before it has stored.
             if handler is not None:
                 now |= live[handler]
             if now != live[index]:

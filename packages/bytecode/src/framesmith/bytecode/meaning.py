@@ -41,6 +41,7 @@ __all__ = [
 _CLOSURES_BY_LOAD_FAST: Final = VERSION >= (3, 13)
 _CLOSURE_FLAG: Final = 8
 _LOADS: Final = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
+# From 3.13 on an instruction that drops the iterator follows; our FOR_ITER has dropped it when it jumps.
 _AFTER_END_FOR: Final = 2 if VERSION >= (3, 13) else 1
 
 
@@ -104,6 +105,7 @@ def read(code: CodeType) -> Reading:
             steps.append((index, Kind.CALL, (argc, keywords)))
             keywords = ()
             continue
+        # 3.11 and 3.12: it holds for the next CALL, and PRECALL may stand between.
         if name == "KW_NAMES":
             assert isinstance(instruction.argument, tuple)
             keywords = instruction.argument
@@ -176,6 +178,7 @@ def _closure_loads(parts: CodeParts) -> frozenset[Instruction]:
         elif (
             shared and instruction.name == "SET_FUNCTION_ATTRIBUTE" and instruction.argument == _CLOSURE_FLAG
         ):
+            # Of several attributes CPython's compiler sets the closure first, so MAKE_FUNCTION is just before.
             build = parts.instructions[index - 3] if index >= 3 else None
             if build is not None and build.name == "BUILD_TUPLE" and isinstance(build.argument, int):
                 found.update(parts.instructions[index - 3 - build.argument : index - 3])
@@ -189,6 +192,7 @@ def stack_depths(reading: Reading) -> tuple[int | None, ...]:
     todo = [(0, 0)]
     while todo:
         index, depth = todo.pop()
+        # The first path counts: in valid code all agree.
         while index < len(operations) and found[index] is None:
             found[index] = depth
             operation = operations[index]

@@ -44,6 +44,7 @@ def _states(parts: CodeParts) -> list[str | None]:
             known = found[index]
             if known is not None:
                 state = _join(known, state)
+                # Letters only turn into EITHER, so this ends.
                 if state == known:
                     break
             found[index] = state
@@ -80,6 +81,7 @@ def _state_after(instruction: Instruction, state: str, jump: bool) -> str:
         slots = list(state)
         slots[-1], slots[-argument] = slots[-argument], slots[-1]
         return "".join(slots)
+    # Method and self, or the attribute and NULL: only the object knows.
     if name == "LOAD_METHOD" or (name == "LOAD_ATTR" and _flag(argument)):
         return state[:-1] + EITHER * 2
     if name == "LOAD_GLOBAL" and _flag(argument):

@@ -57,6 +57,7 @@ NAMES: Final = {number: name for name, number in NUMBERS.items()}
 CACHES: Final = _cache_sizes()
 EXTENDED_ARG: Final = opcode.EXTENDED_ARG
 COMPARE_SYMBOLS: Final = ("<", "<=", "==", "!=", ">", ">=")
+# Below the symbol: from 3.12 on a mask of outcomes, from 3.13 on the flag for a bool.
 COMPARE_SHIFT: Final = {(3, 11): 0, (3, 12): 4}.get(VERSION, 5)
 BINARY_SYMBOLS: Final = (
     "+",
@@ -152,6 +153,7 @@ def _argument_kind(name: str, number: int) -> ArgumentKind:
     ):
         if number in numbers:
             return kind
+    # From 3.12 on this list says it; up to 3.11 the numbers are in two groups.
     with_argument: object = getattr(opcode, "hasarg", None)
     if isinstance(with_argument, list):
         return ArgumentKind.NUMBER if number in with_argument else ArgumentKind.NONE
@@ -177,6 +179,7 @@ def backward_name(name: str) -> str | None:
     """The backward jump with the same meaning, or None if this version has none."""
     if name == "JUMP_FORWARD":
         return "JUMP_BACKWARD"
+    # Conditional jumps go both ways in 3.11 alone.
     candidate = name.replace("_FORWARD_", "_BACKWARD_")
     return candidate if candidate in NUMBERS and is_backward(candidate) else None
 

@@ -98,6 +98,7 @@ _FIXED: Final[dict[tuple[int, int], tuple[Kind, ...]]] = {
 """(slots taken, slots given) -> the operations with just that effect."""
 
 _TWO_ARGUMENT_INTRINSICS: Final = frozenset(
+    # PREP_RERAISE_STAR takes two as well, but is read as an operation of its own.
     {"TYPEVAR_WITH_BOUND", "TYPEVAR_WITH_CONSTRAINTS", "SET_FUNCTION_TYPE_PARAMS", "SET_TYPEPARAM_DEFAULT"}
 )
 
@@ -164,6 +165,7 @@ _EFFECTS: Final[dict[Kind, StackEffect]] = {
     Kind.WITH_EXCEPT_START: StackEffect(_count, lambda place: _count(place) + 1),
     # the slots of an iterator or receiver, which may be two (3.15)
     Kind.FOR_ITER: StackEffect(_count, lambda slots: _count(slots) + 1),
+    # 0 slots stay (3.11), but until the jump is taken the receiver is there: one slot.
     Kind.SEND: StackEffect(lambda slots: 1 + max(_count(slots), 1), lambda slots: 1 + max(_count(slots), 1)),
     Kind.END_SEND: StackEffect(lambda slots: 1 + _count(slots)),
     Kind.CLEANUP_THROW: StackEffect(lambda slots: 2 + _count(slots), lambda slots: 1 + _count(slots)),

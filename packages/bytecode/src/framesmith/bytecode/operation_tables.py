@@ -242,6 +242,7 @@ def _call_extended(instruction: Instruction) -> tuple[Step, ...]:
 
 def _common_constant(instruction: Instruction) -> tuple[Step, ...]:
     value = instruction.argument
+    # From 3.15 on there are constants as in `co_consts` among them: None, True, -1, the empty string.
     plain = value is None or isinstance(value, str | bool | int)
     return ((Kind.LOAD_CONST if plain else Kind.LOAD_COMMON_CONSTANT, value),)
 
@@ -256,6 +257,7 @@ def _return_const(instruction: Instruction) -> tuple[Step, ...]:
 
 
 _INTRINSICS: Final[dict[str, tuple[Step, ...]]] = {
+    # Every intrinsic gives a value: these two give None, which the code pops; up to 3.11 they gave nothing.
     "PRINT": ((Kind.PRINT_EXPR, None), (Kind.LOAD_CONST, None)),
     "IMPORT_STAR": ((Kind.IMPORT_STAR, None), (Kind.LOAD_CONST, None)),
     "UNARY_POSITIVE": ((Kind.UNARY, "+"),),

@@ -44,6 +44,7 @@ class ConstantPool:
 
     def __init__(self, values: Sequence[object]) -> None:
         self.values = list(values)
+        # The ids stay valid: `values` keeps the objects.
         self._numbers: dict[int, int] = {}
         for number, value in enumerate(values):
             self._numbers.setdefault(id(value), number)

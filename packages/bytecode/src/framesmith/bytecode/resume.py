@@ -94,11 +94,13 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     _check(code, reading, parts, operation_index, layout)
     body, regions = parts.instructions, parts.regions
     parts.instructions, parts.regions = [], []
+    # A program cannot write such a name, and those that CPython makes (`.0`, `.type_params`) are others.
     stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not StackItem.NULL)
     doubled = _become_function(parts, body, stack_names, layout)
     operation = reading.operations[operation_index]
     emitter = Emitter(parts)
     emitter.position = operation.position
+    # Not our slots `.x`, which are never made. The dot does not tell them: `.type_params` is a cell of CPython's.
     _enter(emitter, [name for name in parts.cellvars if name in code.co_cellvars])
     _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
     # The body has such a variable in the slot `.x`, see `_become_function`: that is where its cell has to be.
@@ -113,6 +115,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
         body = make_arguments_explicit(parts, body, str(first))
     _append_body(parts, body, regions)
     split_wide_pairs(parts)
+    # The part of the body before the operation, unless a loop leads back to it.
     cleanup.remove_unreachable(parts)
     return assemble(parts)
 
@@ -140,6 +143,7 @@ def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layou
     unknown = [name for name in layout.locals if name not in known]
     if unknown:
         raise ResumeError(f"{code.co_qualname} has no local named {', '.join(unknown)}")
+    # Inside an inlined comprehension the slot of such a cell holds the variable of the comprehension (3.12).
     saved = {one.argument for one in parts.instructions if one.name == "LOAD_FAST_AND_CLEAR"}
     shared = [name for name in layout.locals if name in code.co_cellvars and name not in saved]
     if shared:
@@ -174,6 +178,7 @@ def _become_function(
     ]
     slots = parts.slot_names()
     first_free = len(slots) - len(parts.freevars)
+    # Reversed, so that of two slots of one name the first is kept.
     first = {name: number for number, name in reversed(list(enumerate(slots)))}
     free = {name: first_free + number for number, name in enumerate(parts.freevars)}
     found: list[int] = []
@@ -184,6 +189,7 @@ def _become_function(
             found.append(first[f".{name}" if name in doubled else name])
     renumber(body, found, slots)
     parts.argcount, parts.posonlyargcount, parts.kwonlyargcount = len(arguments), 0, 0
+    # Every argument is positional: what `*args` held comes in as a local.
     parts.flags &= ~_STAR_FLAGS
     return sorted(doubled.difference(layout.locals))
 
@@ -198,6 +204,7 @@ def _enter(emitter: Emitter, cells: list[str]) -> None:
         emitter.emit("COPY_FREE_VARS", len(parts.freevars))
     slots = parts.slot_names()
     for name in cells:
+        # Of the two slots of the name the cell variable's is the first, the free variable's the last.
         emitter.emit("MAKE_CELL", name).hint = slots.index(name)
         emitter.emit(_CLOSURE_LOAD, name).hint = len(slots) - 1 - slots[::-1].index(name)
         emitter.emit("STORE_FAST", name).hint = slots.index(name)
@@ -234,11 +241,13 @@ def _push_handled(emitter: Emitter, slot: StackItem, name: str) -> None:
         _raise_argument(emitter, name)
     emitter.place_label(nothing)
     emitter.emit("DELETE_FAST", name)
+    # None is what PUSH_EXC_INFO saves where nothing is handled.
     for _ in range(_SIZES[slot]):
         emitter.emit("LOAD_CONST", None)
     jump(emitter, done)
     emitter.place_label(handler)
     emitter.emit("PUSH_EXC_INFO")
+    # Only [previous] is left there; the exception itself stays in the state of the thread.
     if slot is StackItem.HANDLED:
         emitter.emit("POP_TOP")
     emitter.place_label(done)
@@ -275,6 +284,7 @@ def _finish_instruction(
         _raise_argument(emitter, ".raise")
         return
     instruction = reading.operations[index].instruction
+    # In the middle of LOAD_FAST_LOAD_FAST, say, there is no instruction to jump to.
     if reading.first_operation_of(instruction) == index:
         jump(emitter, _entry(body, instruction))
         return
@@ -315,6 +325,7 @@ def _entry(body: list[Instruction], index: int) -> Instruction:
 
 def _append_body(parts: CodeParts, body: list[Instruction], regions: list[ExceptionRegion]) -> None:
     for region in parts.regions:
+        # The end of the prologue, which is followed by the body now.
         if region.end is None:
             region.end = body[0]
     parts.instructions.extend(body)

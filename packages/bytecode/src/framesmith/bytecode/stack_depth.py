@@ -39,6 +39,7 @@ def effect(instruction: Instruction, jump: bool) -> int:
         argument = argument[1]
     # An int beside any other instruction is a constant.
     number = argument if isinstance(argument, int) and name in _COUNTED else 0
+    # 3.11 counts the arguments at PRECALL, which is a row of `_FIXED`.
     if name == "CALL":
         return -number - 1
     return opcode.stack_effect(NUMBERS[name], number if name in _HAS_ARGUMENT else None, jump=jump)

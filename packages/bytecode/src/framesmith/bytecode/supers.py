@@ -15,6 +15,7 @@ _TWO_ARGUMENTS = 2
 
 def make_arguments_explicit(parts: CodeParts, body: list[Instruction], first: str) -> list[Instruction]:
     """The body with the arguments of each such call written out; jumps to a call lead to where they are loaded."""
+    # A cell of the function is a free variable of its continuation.
     load = "LOAD_DEREF" if first in parts.freevars else "LOAD_FAST"
     found: list[Instruction] = []
     before: Instruction | None = None
@@ -24,6 +25,7 @@ def make_arguments_explicit(parts: CodeParts, body: list[Instruction], first: st
             name, flags = instruction.argument
             instruction.argument = (name, flags | _TWO_ARGUMENTS)
         elif _is_super(before) and instruction.name in ("PRECALL", "CALL") and instruction.argument == 0:
+            # The old instruction becomes the first of the new ones, because jumps lead to it.
             call = instruction.copy()
             call.argument = _TWO_ARGUMENTS
             instruction.name, instruction.argument, instruction.hint = "LOAD_DEREF", "__class__", -1

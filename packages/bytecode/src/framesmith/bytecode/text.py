@@ -64,6 +64,7 @@ def text(code: CodeType | CodeParts) -> CodeText:
     parts = disassemble(code) if isinstance(code, CodeType) else code
     sections = ["\n".join(_section(parts, "code", objects))]
     done = 0
+    # It grows while sections are written: nested code has constants of its own.
     while done < len(objects):
         nested = objects[done]
         if isinstance(nested, CodeType):
@@ -101,6 +102,7 @@ def _instructions(
 ) -> Iterator[str]:
     # Where the number differs from the one that `assemble` would choose without a hint, the text gives it: `~n`.
     actual = argument_numbers(parts)
+    # `plain` are copies: the hints of the user's instructions stay.
     kept, parts.instructions = parts.instructions, plain
     try:
         for one in plain:
@@ -179,8 +181,10 @@ def read_text(written: str | CodeText, objects: Sequence[object] = ()) -> CodePa
     if isinstance(written, CodeText):
         return read_text(written.text, written.objects)
     known: dict[int, object] = dict(enumerate(objects))
+    # No constant holds a blank line: its line breaks are escaped.
     sections = [section for section in written.split("\n\n") if section.strip()]
     parts = None
+    # Nested code stands behind the code that refers to it, which needs it assembled.
     for section in reversed(sections):
         lines = section.splitlines()
         head = _HEAD.fullmatch(lines[0])

@@ -43,11 +43,13 @@ def verify(code: CodeType) -> list[Problem]:
     """Every problem found in `code` (nested code objects are not entered)."""
     try:
         parts = disassemble(code)
+    # IndexError: a number beyond the names, constants or locals.
     except (BytecodeError, IndexError) as error:
         return [Problem("readable", f"{code.co_qualname}: {error}")]
     problems = verify_parts(parts)
     problems.extend(_table(code))
     if not problems:
+        # Computing the size raises where depths disagree.
         problems.extend(_stack_size(code, parts))
     return problems
 
@@ -71,6 +73,7 @@ def verify_parts(parts: CodeParts) -> list[Problem]:
         _show_surroundings(parts, check, message, index) for check, message, index in _flow(parts)
     )
     problems.extend(_depths(parts))
+    # NULLs need sound depths: slots are found by their distance from the top.
     if not problems:
         problems.extend(
             _show_surroundings(parts, "null", message, index) for message, index in null_problems(parts)

@@ -57,6 +57,7 @@ class Ambient:
                 torch.set_autocast_dtype(device, dtype)
         if torch.is_autocast_cache_enabled() != self.autocast_cache:
             torch.set_autocast_cache_enabled(self.autocast_cache)
+        # An operation that raised inside of a block left it open; two loops, since a roll-back may also go into one.
         for _ in range(self.autocast_nesting, _count_nesting()):
             if torch.autocast_decrement_nesting() == 0:
                 torch.clear_autocast_cache()

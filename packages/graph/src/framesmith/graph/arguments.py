@@ -73,12 +73,14 @@ def to_node_argument(argument: Argument, local: Callable[[fx.Node], fx.Node], sy
         return local(argument)
     if cls in _PLAIN:
         return argument
+    # fx writes constants as text: such a complex number is computed by a node of its own.
     if cls in _SYMBOLIC or (isinstance(argument, complex) and not _is_written_exactly(argument)):
         return symbolic(argument)
     if isinstance(argument, tuple):
         parts = [to_node_argument(item, local, symbolic) for item in argument]
         if cls is tuple:
             return tuple(parts)
+        # Other classes of tuples have constructors of their own: those break the graph.
         if hasattr(cls, "_fields"):
             return cls(*parts)
     elif isinstance(argument, list):

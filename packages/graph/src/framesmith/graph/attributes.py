@@ -25,11 +25,13 @@ class Attributes:
         stem = _NOT_A_NAME.sub("_", hint).strip("_") or "constant"
         stem = f"_{stem}" if stem[0].isdigit() else stem
         name, number = stem, 0
+        # The second: it would hide a method of the module.
         while hasattr(self.root, name) or hasattr(fx.GraphModule, name):
             name, number = f"{stem}_{number}", number + 1
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
             self.root.register_buffer(name, value, persistent=False)
         else:
             setattr(self.root, name, value)
+        # With the object, so that no other one gets its id.
         self._names[id(value)] = (name, value)
         return name

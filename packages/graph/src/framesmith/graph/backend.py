@@ -82,6 +82,7 @@ def lookup(backend: str | Backend) -> Backend:
             loaded: Backend = point.load()
         except Exception as error:
             raise BackendFailed(backend, f"could not be loaded from {point.value}: {error}", error) from error
+        # Another thread may have loaded it meanwhile; all traces get one object.
         return _REGISTERED.setdefault(backend, loaded)
     raise UnknownBackend(backend, list_backends())
 
@@ -94,6 +95,7 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     """
     backend = lookup(options.backend)
     settings: dict[str, object] = {}
+    # A backend of the user need not take either argument.
     if options.mode is not None and options.mode != "default":
         settings["mode"] = options.mode
     if options.backend_options:
@@ -156,6 +158,7 @@ def _copies(examples: Sequence[object]) -> list[object]:
 def eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
     """Run the captured graph as it is, without a compiler."""
     _refuse_settings("eager", settings)
+    # Not the module: a call of it would run the hooks that the process has for all modules.
     return module.forward
 
 
@@ -196,6 +199,7 @@ def inductor(
         patches.update(package.list_mode_options(mode))
     known = package.config.get_config_copy()
     patches.update(_option_patches(known, options or {}))
+    # Only there, since without reuse a graph takes more memory.
     if calls_subgraph(module):
         patches.update(UNSHARED_MEMORY)
     patches[SETTING] = with_own_passes(_load_module("inductor passes"), patches.get(SETTING, known[SETTING]))

@@ -37,6 +37,7 @@ class RunForm:
     def locate(self, traceback: TracebackType) -> tuple[TracebackType | None, dict[str, object]]:
         """For a run that raised: the traceback below the graph, and the values by the names of their nodes. None stands for a
         value that was dropped; the name of an operation that did not return is missing."""
+        # A copy: what is added below belongs to no frame.
         found = dict(traceback.tb_frame.f_locals)
         for done in stretches_before(self.calls, traceback.tb_lineno):
             for node in done.stretch:
@@ -79,6 +80,7 @@ class CapturedModule(fx.GraphModule):
     """
 
     def __init__(self, root: torch.nn.Module, graph: fx.Graph, class_name: str, form: RunForm) -> None:
+        # Before the constructor, which calls `recompile`.
         self.__dict__[_PENDING] = form
         super().__init__(root, graph, class_name)
 
@@ -90,6 +92,7 @@ class CapturedModule(fx.GraphModule):
         # fx, too, sets these on the class, which is that of this instance alone
         for name, value in ((_FORM, form), ("forward", form.forward), ("__call__", _call)):
             setattr(type(self), name, value)
+        # Nobody reads it: the constructor drops what it gets.
         return PythonCode("", {}, None)
 
     def __getattr__(self, name: str) -> torch.Tensor | torch.nn.Module:

@@ -97,6 +97,7 @@ def only_computes(function: T) -> T:
 
 def may_have_effects(op: str, target: object) -> bool:
     """`runs_user_code`, but for functions that say that they only compute."""
+    # Only functions can have the mark, and `vars` of an object of the user may run its code.
     is_harmless = type(target) is FunctionType and _ONLY_COMPUTES in vars(target)
     return runs_user_code(op, target) and not is_harmless
 
@@ -135,6 +136,7 @@ def may_raise(node: fx.Node) -> bool:
         return len(node.all_input_nodes) > 1  # the index is a tensor; numbers were checked while tracing
     if reason in (_DIVISION, _POWER):
         value = node.meta.get(EXAMPLE)
+        # Floats divide by zero to inf or nan, and have negative powers.
         return not (isinstance(value, torch.Tensor) and value.is_floating_point())
     return reason != _READS
 

@@ -42,6 +42,7 @@ def detach_dead(graph: fx.Graph) -> dict[int, str]:
     passes = list(graph.find_nodes(op="call_function", target=torch.autograd.grad))
     for node in passes:
         node.update_kwarg("retain_graph", True)
+    # Nothing used a history up or changed what it needs.
     if not passes and not any(map(_writes, graph.nodes)):
         return {}
     output = graph.output_node()
@@ -79,6 +80,7 @@ def restore_histories(
             for position, message in dead.items():
                 result = results[position]
                 assert isinstance(result, torch.Tensor)
+                # The result of a function requires a gradient only if an argument does, and `result` is detached.
                 anchor = torch.empty(0, requires_grad=True)
                 results[position] = DeadHistory.apply(result, anchor, message)  # type: ignore[no-untyped-call]  # torch's has no types
         return tuple(results)

@@ -125,6 +125,7 @@ class Deferral(MetaPathFinder, Loader):
     def start(self) -> bool:
         """Import the early submodules and put off the rest; False if the package has been imported without us."""
         with self._lock:
+            # Put off already, or executed since.
             if self in sys.meta_path or type(self._module) is ModuleType:
                 return True
             if self._name in sys.modules:
@@ -157,6 +158,7 @@ class Deferral(MetaPathFinder, Loader):
         if fullname != self._name:
             return None
         spec = self._found_by_others(path, target)
+        # No package with a body: there is nothing to put off.
         if spec is None or spec.loader is None or spec.submodule_search_locations is None:
             return spec
         self._loader, spec.loader = spec.loader, self
@@ -196,6 +198,7 @@ class Deferral(MetaPathFinder, Loader):
             with self._around():
                 self._loader.exec_module(module)
         except BaseException:
+            # The next import executes the body anew, in this very module object.
             self._drop_all_but_submodules(module)
             _become(module, DeferredModule)
             raise
@@ -205,6 +208,7 @@ class Deferral(MetaPathFinder, Loader):
 
     def _import_early(self, module: ModuleType) -> bool:
         """Whether the body can be put off: all of them are there, and no other thread imports from the package."""
+        # So that `_EarlyModule` is asked for it, and sees which threads import from the package.
         path = module_dict(module).pop("__path__")
         _become(module, _EarlyModule)
         _READERS.clear()
@@ -218,6 +222,7 @@ class Deferral(MetaPathFinder, Loader):
         _become(module, DeferredModule if alone else _LoadingModule)
         if alone:
             self._put_off()
+            # An import that failed sets no attribute of the parent, but `import torch._dynamo.config` promises it.
             parent, _, child = self._name.rpartition(".")
             setattr(sys.modules[parent], child, module)
         return alone

@@ -59,6 +59,7 @@ def prepare() -> None:
     global _is_prepared
     if not _is_prepared:
         with _IMPORTING:
+            # The package has been imported without us: who waits for it is told now.
             if not _DEFERRAL.start():
                 _notify()
             for part in _LATER:
@@ -111,6 +112,7 @@ def _mark_decorated() -> None:
         kernel for table in list(global_decomposition_table.values()) for kernel in list(table.values())
     ]
     for function in filter(None, map(_decorated, [FakeTensorMode.__torch_dispatch__, *kernels])):
+        # Otherwise torch has made a disabled form already.
         if _MARK not in vars(function):
             setattr(function, _MARK, function)
             _marked.append(function)
@@ -130,6 +132,7 @@ def _decorated(function: object) -> FunctionType | None:
 def _unmark() -> None:
     while _marked:
         function = _marked.pop()
+        # Somebody may have put another form there.
         if vars(function).get(_MARK) is function:
             delattr(function, _MARK)
 

@@ -58,6 +58,7 @@ def execute(
     versions = _versions(tensors)
     try:
         result = run(op, target, args, kwargs)
+        # `item` and `tolist` give the numbers themselves, which a graph can hold as symbols.
         if take_numbers_read is not None and not _is_number(result):
             _check_numbers(op, target, take_numbers_read(tensors))
     except BaseException as error:
@@ -75,6 +76,7 @@ def execute(
             raise GraphBreak(
                 FAKE_FAILED, f"{operation_name(op, target)}: several elements of what it writes share memory"
             )
+    # What gives nothing is called for an effect.
     gives_nothing = result is None and not is_assertion(target)
     return Execution(result, may_mutate or gives_nothing or versions != after, undo)
 

@@ -107,6 +107,7 @@ class Failures:
 
     def _own(self, error: Exception) -> TracebackType | None:
         form = run_form_of(self.module)
+        # `recompile` exchanges the function of the class; the short form may be the one that ran.
         codes = {type(self.module).forward.__code__, *(() if form is None else (form.forward.__code__,))}
         traceback = error.__traceback__
         while traceback is not None:
@@ -137,15 +138,19 @@ class Failures:
     def _try_out(self, inputs: Sequence[object]) -> set[str] | None:
         """Run the captured operations on copies of the inputs; the names of those before the one that raises, None if none does."""
         copies = [
+            # Leaves that require what the inputs do, since operations may ask; the program's history is not used.
             value.detach().clone().requires_grad_(value.requires_grad)
             if isinstance(value, torch.Tensor)
             else value
             for value in inputs
         ]
         before = Ambient.now()
+        # Values stay in `env`, by which the operation that raised is found.
         interpreter = fx.Interpreter(self.module, garbage_collect_values=False)
+        # fx would write the node into the message of the exception.
         interpreter.extra_traceback = False
         try:
+            # The run that failed has drawn its numbers; this one must not move the program's generator on the CPU.
             with torch.random.fork_rng(devices=[]):
                 interpreter.run(*copies)
         except Exception:
@@ -160,6 +165,7 @@ def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
     return {
         number: found[node.name]
         for node in nodes
+        # None: fx's text frees a value by this store.
         if found.get(node.name) is not None and (number := node.meta.get(STEP, (0, -1))[1]) % 2 == 0
     }
 
@@ -191,6 +197,7 @@ class Replay:
         """The `Backend` protocol: a callable that replays the values given for this call, or runs the module if none are."""
 
         def run(*inputs: object) -> object:
+            # Once: the next call of the entry in this thread is not one of a failed graph.
             known: Known | None = self.given.__dict__.pop("known", None)
             return module.forward(*inputs) if known is None else replay(module, inputs, known)
 
@@ -229,6 +236,7 @@ def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> ob
     for node in nodes:
         if node.op == "output":
             return interpreter.run_node(node)
+        # Switches run again, so that what is computed anew is computed under the same ones.
         if node in anew or is_switch(node):
             interpreter.env[node] = interpreter.run_node(node)
     raise AssertionError("a graph without an output")
@@ -255,6 +263,7 @@ def _to_compute(nodes: Sequence[fx.Node], values: Mapping[fx.Node, object]) -> s
         if node in anew and is_arithmetic and numbers.issuperset(node.all_input_nodes):
             numbers.add(node)
             continue
+        # A constant of the graph is not computed, only read.
         begun = begun or (node in anew and node.op != "get_attr")
         if begun and changes(node) and (node in anew or not is_random(node)):
             raise Unrecoverable(f"{node.name} wrote after a value that is lost was made")

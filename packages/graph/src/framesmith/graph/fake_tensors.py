@@ -55,6 +55,7 @@ class Snapshot:
         tensor = self.tensor
         if not (_same(tensor.shape, self.size) and _same(tensor.stride(), stride)):
             with torch.no_grad():
+                # Where autograd sees it, the layout would become part of the history.
                 tensor.as_strided_(self.size, stride, self.offset)
 
 

@@ -109,8 +109,10 @@ def build_module(
     `repeated`: stretches that may run as calls of one function, if the captured operations themselves are run.
     """
     asserts = bool(world.env.deferred_runtime_asserts)
+    # The assertions may use inputs that nothing else uses; those are dropped after they are written.
     if not asserts:
         drop_unused_inputs(graph)
+    # Assertions are added to the graph below, marks of the profiler to fx's text: the short form has neither.
     form = None if asserts or fx_config.enrich_profiler_metadata else run_form(graph, repeated)
     module = (
         fx.GraphModule(root, graph, class_name=_CLASS)
@@ -121,11 +123,14 @@ def build_module(
         insert_deferred_runtime_asserts(module, world.env, "framesmith")
         for node in module.graph.nodes:
             if EXAMPLE not in node.meta:
+                # The nodes of torch's assertions, which have to stay though nothing uses them.
                 node.meta[EXAMPLE] = None
                 node.meta[IMPURE] = True
         drop_unused_inputs(module.graph)
+        # The text without the assertions, whose name is replaced by the next line.
         forget_source(source_name(module))
         module.recompile()
+    # At exit the caches go by themselves.
     weakref.finalize(module, forget_source, source_name(module)).atexit = False
     problems = verify(module.graph)
     assert not problems, "\n".join(problems)
@@ -142,6 +147,7 @@ def call_backend(
 ) -> BackendCall:
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`."""
     after = Ambient.now()
+    # The trace may end inside of `no_grad`; the graph begins as the trace did.
     ambient.restore()
     try:
         with torch._guards.tracing(context):
@@ -172,6 +178,7 @@ def returns_tuple(
     a tensor would be unpacked into its rows.
     """
     count = len(cast(tuple[object, ...], module.graph.output_node().args[0]))
+    # `module.forward`, which the backend "eager" gives.
     if getattr(call, "__self__", None) is module:
         return cast(Callable[..., tuple[object, ...]], call)
 

@@ -67,6 +67,7 @@ class FormChanges:
                 self._last[now.memory] = self.count
                 if now.memory in inputs:
                     self.inputs = self.count
+                # Views of the memory that the tensor had are concerned as well (`x.data = y`).
                 if before is not None:
                     self._last[before[place].memory] = self.count
                     if before[place].memory in inputs:
@@ -87,6 +88,7 @@ def _same(one: Form, other: Form) -> bool:
 
 def same_number(one: object, other: object) -> bool:
     """Whether two sizes are the same number or expression; nothing is decided."""
+    # Comparing a number with a symbol would be a decision, and leave a guard.
     if type(one) is int or type(other) is int:
         return type(one) is type(other) and one == other
     if isinstance(one, torch.SymInt) and isinstance(other, torch.SymInt):

@@ -34,9 +34,11 @@ class _FormulaPrinter(PythonPrinter):
 def source_of(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat) -> Source | None:
     """The source of a symbolic number; None if it is fixed, or if an operation of the graph invents it."""
     expression = value.node.expr
+    # In one order, so that equal formulas have one text and share a function.
     symbols = sorted(expression.free_symbols, key=str)
     sources = [world.source_of(symbol) for symbol in symbols]
     known = tuple(source for source in sources if source is not None)
+    # Some symbol comes out of an operation, so the number does not exist before the graph has run.
     if not known or len(known) != len(symbols) or not value.node.has_hint():
         return None
     if isinstance(expression, sympy.Symbol):

@@ -13,6 +13,7 @@ from framesmith.graph.data_errors import only_computes
 
 def find_leaves(outputs: Iterable[torch.Tensor], stops: Iterable[torch.Tensor] = ()) -> list[torch.Tensor]:
     """The leaves that a backward pass from these tensors reaches, each once. It does not go on behind the tensors in `stops`."""
+    # The nodes are kept: torch makes their Python objects on request, and an id could come again.
     ends = {id(tensor.grad_fn): tensor.grad_fn for tensor in stops if tensor.grad_fn is not None}
     leaves: dict[int, torch.Tensor] = {}
     todo: list[Node] = []
@@ -50,6 +51,7 @@ def backward_error(output: torch.Tensor) -> str | None:
             torch.autograd.grad([output], leaves, [ones], retain_graph=True, allow_unused=True)
     except RuntimeError as error:
         text = str(error)
+        # Any other error is one of this try, on fakes, and says nothing of the program's own pass.
         if "second time" in text or "modified by an inplace operation" in text:
             return text
     return None

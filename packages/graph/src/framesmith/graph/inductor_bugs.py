@@ -57,6 +57,7 @@ def _multiply_out(graph: fx.Graph, node: fx.Node) -> None:
     total, other = _read_value(node), _read_value(second)
     assert isinstance(total, torch.Tensor) and isinstance(other, torch.Tensor)
     with graph.inserting_before(node):
+        # Eager converts first and multiplies then, which rounds otherwise than the other order.
         if other.dtype != total.dtype:
             second = _call(graph, torch.ops.prims.convert_element_type.default, second, total.dtype)
         scaled = _call(graph, torch.ops.aten.mul.Tensor, second, node.kwargs["alpha"])

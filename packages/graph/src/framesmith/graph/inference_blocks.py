@@ -38,6 +38,7 @@ class InferenceBlock:
 
     def enter_again(self) -> "InferenceBlock":
         """Begin a block like this one, which was left."""
+        # Before the block begins, which notes it and puts it back.
         torch._C._set_grad_enabled(self.grad)
         return InferenceBlock.enter(self.mode)
 
@@ -130,6 +131,7 @@ def replace_blocks(graph: fx.Graph, grad: bool) -> None:
         elif is_block_switch(node):
             if node.target is enter_inference_mode:
                 before.append(grad)
+                # As the block in C++ does.
                 grad = not node.args[0]
             else:
                 grad = before.pop()

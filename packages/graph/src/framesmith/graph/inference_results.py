@@ -46,6 +46,7 @@ def _positions(graph: fx.Graph) -> frozenset[int]:
 
 
 def _over_memory_of(value: torch.Tensor) -> torch.Tensor:
+    # A tensor is an inference tensor if it was made in this mode; `set_` keeps that.
     with torch.inference_mode():
         new = torch.empty(0, dtype=value.dtype, device=value.device)
         return new.set_(value.untyped_storage(), value.storage_offset(), value.shape, value.stride())

@@ -81,6 +81,7 @@ class Inputs:
             if fake.is_inference():
                 self.inference.add(memory)
             else:
+                # The first one counts: an input that was rolled back and comes again has its old fake.
                 self.versions.setdefault(entry.source, fake._version)
         self._entries[entry.source] = entry
         self._fakes[entry.source] = fake
@@ -129,6 +130,7 @@ def for_backend(entry: Input, context: torch._guards.TracingContext) -> object:
     if not needs_plain_form(type(value)):
         return value
     with torch._C.DisableTorchFunction():
+        # `data` leaves the history behind, and by itself requires no gradient.
         plain = value.data.requires_grad_(value.requires_grad)
     if value in context.tensor_to_context:
         context.tensor_to_context[plain] = context.tensor_to_context[value]
@@ -190,5 +192,6 @@ def is_subclass(cls: type) -> bool:
 def let_go(used: Sequence[Input]) -> None:
     """Take the caller's objects out of the graph, which lives as long as the compiled function (ADR 0014)."""
     for entry in used:
+        # The example of a generator is the object itself.
         if not isinstance(entry.example, torch.Tensor) and not is_symbolic(entry.example):
             entry.node.meta[EXAMPLE] = None

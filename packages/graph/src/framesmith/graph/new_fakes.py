@@ -48,6 +48,7 @@ class NewFakes:
         self, made: FakeTensor, plain: torch.Tensor, requires_grad: bool
     ) -> dict[str, object] | None:
         """The attributes of a fake, if a copy of them makes another tensor like it."""
+        # torch's constructor differs from release to release, so the copy is tried out instead of trusted.
         state: dict[str, object] = dict(vars(made))
         if not isinstance(state.get("_fake_device"), torch.device):
             return None

@@ -39,6 +39,7 @@ def divide(dividend: _Number, divisor: _Number) -> torch.Tensor:
 
 def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tensor:
     """By Python; fakes, and what ahead-of-time tracing passes, have no number to read: by torch."""
+    # The exact types: a fake is a Tensor too.
     if all(type(one) in (torch.Tensor, float, int) for one in operands):
         result = function(*(one.item() if isinstance(one, torch.Tensor) else one for one in operands))
         if isinstance(result, float):

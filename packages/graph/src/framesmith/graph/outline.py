@@ -44,6 +44,7 @@ def outline(module: fx.GraphModule, groups: Iterable[Group]) -> fx.GraphModule:
     regions: dict[fx.Node, tuple[int, Region]] = {}
     bodies: list[Region] = []
     places = {node: place for place, node in enumerate(module.graph.nodes)}
+    # The largest first: a node is in one stretch only.
     for group in sorted(groups, key=lambda one: -len(one) * len(one[0])):
         found = _regions(group, taken, places)
         if len(found) < 2:
@@ -162,6 +163,7 @@ def _body(region: Region) -> fx.GraphModule:
 
 
 def _call(graph: fx.Graph, body: fx.Node, name: str, region: Region, made: dict[fx.Node, fx.Node]) -> None:
+    # The name tells torch which calls have one body.
     target: Callable[..., object] = torch.ops.higher_order.invoke_subgraph
     call = graph.call_function(target, (body, name, *(made[one] for one in region.operands)))
     call.meta[EXAMPLE] = tuple(node.meta[EXAMPLE] for node in region.results)

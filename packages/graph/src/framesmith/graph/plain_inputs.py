@@ -76,6 +76,7 @@ class BackendContext(torch._guards.TracingContext):
     """The tracing context that a backend gets; that of a trace is a `LocatedContext`."""
 
     def __init__(self, mode: FakeTensorMode, inputs: PlainInputs) -> None:
+        # Before the constructor, which sets `tensor_to_context`.
         self._inputs = inputs
         super().__init__(mode)
 

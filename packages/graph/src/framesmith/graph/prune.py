@@ -18,6 +18,7 @@ _SET_GRAD = torch._C._set_grad_enabled
 def drop_dead_nodes(graph: fx.Graph) -> int:
     """Dead code elimination: erase unused pure operations that cannot raise, last first. Returns how many."""
     count = 0
+    # Backwards, since the operands of an erased node may be unused then.
     for node in reversed(list(graph.nodes)):
         if not node.users and is_pure(node) and not (may_raise(node) or may_be_refused(node)):
             graph.erase_node(node)
@@ -45,6 +46,7 @@ def collapse_grad_switches(graph: fx.Graph, initial: bool) -> int:
     erased = 0
     pending: fx.Node | None = None
     for node in list(graph.nodes):
+        # They compute nothing, under any mode.
         if node.op in ("placeholder", "get_attr"):
             continue
         if _is_switch(node):

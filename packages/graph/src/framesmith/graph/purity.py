@@ -96,6 +96,7 @@ def is_normalization(target: object) -> bool:
 def _is_training(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
     """Whether a normalization runs in training mode. All take the flag as their sixth argument; without it: yes."""
     given = [kwargs[name] for name in ("training", "train", "use_input_stats") if name in kwargs]
+    # A node, a number that only the graph knows, counts as training.
     return (given or [*args[5:6], True])[0] is not False
 
 
@@ -125,6 +126,7 @@ def _target_mutates(op: str, target: object) -> bool:
         return (
             name in _MUTATING_METHODS
             or (name.endswith("_") and not name.endswith("__"))
+            # `__iadd__` and the like; that `__index__` is taken for one errs on the safe side.
             or name.startswith("__i")
         )
     if isinstance(target, torch._ops.OpOverload):

@@ -194,6 +194,7 @@ class Recorder:
         dims = dynamic or DynamicDims.none()
         fake = self._inputs.recall(source)
         if fake is None:
+            # Inside of a block of the trace the fake would become an inference tensor.
             with outside_blocks(self._start.inference):
                 fake = self._world.fake_input(source, value, dims, self.pause_recording)
         assert isinstance(fake, torch.Tensor)
@@ -454,6 +455,7 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, kept, replaces=not self.runs_as_captured)
         if not finishing.has_operations(graph):
             return finishing.without_graph(outputs, self._inputs.by_node())
+        # Fakes are differentiated here: fake mode has to be on.
         dead: dict[int, str] = {} if self.runs_as_captured else detach_dead(graph)
         with self.pause_recording():
             groups = list(self._repetition.groups())

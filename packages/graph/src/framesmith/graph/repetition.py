@@ -72,6 +72,7 @@ class Repetition:
         pattern = None if fakes is None else self._pattern(first, tuple(returned))
         results = None if pattern is None or fakes is None else pattern.copy(fakes, known, self._kept)
         for node in nodes:
+            # What both calls take from outside, and is the same for both, stays.
             args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda one: made.get(one, one))
             stack = _stack(node, stacks)
             if results is None:

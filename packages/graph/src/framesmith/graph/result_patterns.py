@@ -93,6 +93,7 @@ class ResultPattern:
         operands = operands_of(nodes)
         given = [tensor for node in operands for tensor in tensors_in(node.meta[EXAMPLE])]
         places = {id(tensor): place for place, tensor in enumerate(given)}
+        # A tensor under two operands would have two places.
         if len(places) != len(given) or not all(map(_is_computed, nodes)):
             return None
         memories = {storage_of(tensor): place for place, tensor in enumerate(given)}
@@ -103,6 +104,7 @@ class ResultPattern:
             for tensor in tensors_in(node.meta[EXAMPLE]):
                 if id(tensor) in places:
                     continue
+                # Copies get their history by one operation, which makes no leaf.
                 if not _is_plain(tensor) or (tensor.requires_grad and tensor.is_leaf):
                     return None
                 memory = storage_of(tensor)
@@ -124,6 +126,7 @@ class ResultPattern:
             else:
                 made += tensors_in(value)
         assert len(made) + len(self._results) == len(self._places), "the operands are not alike"
+        # By id: one tensor may be several operands of the repetition.
         differentiable = {id(one): one for one in made if one.requires_grad} if self._with_history else {}
         with _DisableTorchDispatch():
             for one in self._results:

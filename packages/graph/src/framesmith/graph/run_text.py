@@ -18,6 +18,7 @@ from framesmith.graph.stretch_calls import SharedStretch, StretchCall
 
 _Step: TypeAlias = tuple[fx.Node, Sequence[fx.Node], Sequence[fx.Node]]
 """What stands for a line, the values that it takes, and those that it makes."""
+# No floats: nan and inf are no literals.
 _LITERALS: Final = frozenset({int, bool, str, bytes, type(None)})
 
 
@@ -31,6 +32,7 @@ class RunText:
 
     def __init__(self, graph: fx.Graph, shared: Sequence[SharedStretch]) -> None:
         self._nodes = list(graph.nodes)
+        # That is the module in `forward`.
         if any(node.name == "self" for node in self._nodes):
             raise NotWritable("self")
         self._prefix = _unused_prefix(self._nodes)
@@ -87,6 +89,7 @@ class RunText:
         """One operation, its result under the name of the node."""
         if node.op == "get_attr":
             parts = str(node.target).split(".")
+            # fx writes `getattr(self, "0")` then.
             if not all(map(str.isidentifier, parts)):
                 raise NotWritable(node.target)
             return f"{node.name} = self.{node.target}"

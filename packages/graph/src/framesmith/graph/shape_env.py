@@ -145,6 +145,7 @@ class ShapeEnvAdapter:
         """
         mode = _make_mode(self.env)
         context = BackendContext(mode, self.plain_inputs)
+        # As in `fake`: before AOTAutograd makes the fakes of their leaves.
         for gradient in self._apart:
             known = context.tensor_to_context[gradient]
             given = {"source": known.tensor_source, "symbolic_context": known}
@@ -313,6 +314,7 @@ class ShapeEnvAdapter:
                 continue
             expression = getattr(getattr(tensor.item_memo, "node", None), "expr", None)
             if expression is not None and not expression.free_symbols.isdisjoint(pending):
+                # The symbol is dropped with the operation; the next reading has to invent one that a node binds.
                 tensor.item_memo = None
                 read.append(tensor)
         return read

@@ -45,6 +45,7 @@ class _GuardPrinter(PythonPrinter):
 
     def place(self, source: Source) -> str:
         """The placeholder of a source."""
+        # One placeholder for each source, so that the text reads a size once.
         if source not in self.used:
             self.used.append(source)
         return f"{{{self.used.index(source)}}}"
@@ -107,6 +108,7 @@ class ShapeRelations:
 
     def _equalities(self) -> Iterator[_Fact]:
         for source, expression, original in self._numbers:
+            # Plain numbers are held by the guard on the tensor; where a symbol is read, it equals itself.
             if original.is_number or self._sources.get(expression) == source:
                 continue
             if not expression.free_symbols <= self._sources.keys():
@@ -178,6 +180,7 @@ class ShapeRelations:
     def _relation(
         self, template: str, printer: _GuardPrinter, expression: Expression, reason: Reason
     ) -> _Fact:
+        # torch's printer writes `torch.sym_float`.
         functions = {"torch": torch} if "torch." in template else {}
         return ShapeExpression(template, tuple(printer.used), functions, expression), reason
 

@@ -102,6 +102,7 @@ class _Settings:
                 torch._C._set_warnAlways(True)
             self._inferring += 1
             filters = _put_filter_first()
+            # By identity: lists with equal filters are equal.
             if not any(one is filters for one in self._filters):
                 self._filters.append(filters)
 
@@ -124,6 +125,7 @@ class _Settings:
         self._lock = threading.Lock()
         if self._inferring and not _DEPTH.value:
             self._restore()
+        # It counts threads, not the nested inferences of one.
         self._inferring = min(_DEPTH.value, 1)
 
 

@@ -50,6 +50,7 @@ class StorageOffsets:
                 and isinstance(fake, torch.Tensor)
                 and fake.untyped_storage()._cdata in wanted
             ):
+                # What the input came with: an operation may have changed the fake since.
                 self._read[entry.source] = entry.layout[2]
 
     def guards(self) -> Iterator[ShapeExpression]:

@@ -75,6 +75,7 @@ def _calls(
         if held != usual or not taken.isdisjoint(kept):
             continue
         start = places[kept[0]]
+        # Another operation may stand among them, such as one that writes out a size.
         if tuple(nodes[start : start + len(kept)]) != kept:
             continue
         if not pattern:
@@ -96,6 +97,7 @@ def _match(pattern: Stretch, other: Stretch) -> Mapping[fx.Node, fx.Node] | None
         if len(left) != len(right):
             return None
         for first, present in zip(left, right, strict=True):
+            # A value that is one operand of the pattern has to be one here too.
             if images.setdefault(first, present) is not present:
                 return None
     return images

@@ -65,6 +65,7 @@ class Subgraph:
     def erase_after(self, length: int) -> list[fx.Node]:
         """Erase the nodes made since `order` had this length; they come back newest first."""
         gone = self.order[length:]
+        # fx erases a node only when nothing uses it.
         gone.reverse()
         del self.order[length:]
         for node in gone:

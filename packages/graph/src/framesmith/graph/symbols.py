@@ -72,6 +72,7 @@ class SymbolNodes:
             raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {value}")
         if expression.is_number or expression in (sympy.true, sympy.false):
             return _to_number(expression)
+        # In one order, so that tracing anew gives the same inputs.
         for symbol in sorted(expression.free_symbols, key=str):
             if symbol not in body.symbols:
                 body.symbols[symbol] = self._symbol(symbol, body)
@@ -88,6 +89,7 @@ class SymbolNodes:
         source = self._world.source_of(symbol)
         if source is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"the symbolic number {symbol}, whose origin is not known")
+        # An input belongs to the whole graph, and `body` may be a nested one.
         return body.local(self._new_input(source, self._world.number_of(symbol)))
 
 

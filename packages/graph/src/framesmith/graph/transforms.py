@@ -105,6 +105,7 @@ def keep_dispatch_keys() -> Iterator[None]:
         except Exception as error:
             reason: BaseException | None = error
             while reason is not None:
+                # The guards die here, and the keys are put back after that.
                 traceback.clear_frames(reason.__traceback__)
                 reason = reason.__cause__ or reason.__context__
             raise

@@ -27,6 +27,7 @@ class _History(torch.autograd.Function):
         # a weak reference: autograd's nodes are no concern of the garbage collector
         ctx.made = weakref.ref(made)
         ctx.save_for_backward(*operands)
+        # A result without a gradient is left out in `differentiate`.
         ctx.set_materialize_grads(False)
         return made.take_tensors()
 
@@ -74,6 +75,7 @@ class CopiedResults:
         """The gradients of the operands for those of the results; None for an operand without one."""
         now = Ambient.now()
         with torch.enable_grad():
+            # New tensors, so that the gradients are those of these operations alone and not of what made the operands.
             inner = [operand.view_as(operand) for operand in operands]
         self._ambient.restore()
         try:
@@ -135,6 +137,7 @@ def is_plain_input(value: torch.Tensor) -> bool:
         or value._is_view()
         or not value.is_leaf
         or value.storage_offset() != 0
+        # A contiguous tensor, as nearly all are, needs no walk over its strides.
         or value.untyped_storage().nbytes()
         != (value.numel() * value.element_size() if value.is_contiguous() else bytes_of(value))
         or value.is_inference()
@@ -151,6 +154,7 @@ def is_plain_input(value: torch.Tensor) -> bool:
 def gradient_apart(value: torch.Tensor) -> torch.Tensor | None:
     """The gradient of an existing leaf, if only one of the two is a view (of a flat buffer, say), or they are views of tensors with
     other dimensions. torch would give the gradient's fake sizes that may change, so its fake is made first, as its leaf's is."""
+    # In this order: reading `grad` of a tensor that is no leaf warns.
     if type(value) not in PLAIN_TENSORS or not value.is_leaf or value.grad is None:
         return None
     bases = [one._base if one._is_view() else None for one in (value, value.grad)]

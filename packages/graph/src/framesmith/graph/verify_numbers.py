@@ -40,6 +40,7 @@ def verify_numbers(inputs: Iterable[Input], guards: GuardSet) -> list[str]:
             continue  # the entry makes it with these sizes
         if entry.layout is not None:
             problems += _of_tensor(entry, claims, related)
+        # Without a value: the size of a tensor, read as an input. It is checked with that tensor.
         elif isinstance(entry.example, torch.SymInt | torch.SymFloat) and entry.value is not None:
             problems += _of_number(entry, claims, related)
     return problems
@@ -67,6 +68,7 @@ def _problem(source: Source, number: object, held: bool, related: set[Source]) -
 
 def _of_number(entry: Input, claims: _Claims, related: set[Source]) -> Iterator[str]:
     own = claims.get(entry.source, [])
+    # A computed number rests on the guards of its operands.
     if not own and not isinstance(entry.source, Computed):
         yield f"{entry.source.text()} is a symbolic number, and no guard holds its type"
     fixed = is_fixed(entry.example)

@@ -41,6 +41,7 @@ class Comparable:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
+        # The hashes are kept, so nearly all that differ are told apart without a look at their fields.
         if type(self) is not type(other) or hash(self) != hash(other):
             return False
         assert isinstance(other, Comparable)
@@ -54,6 +55,7 @@ class Comparable:
             return self._hash
         except AttributeError:
             value = self._compute_hash()
+            # The data classes are frozen.
             object.__setattr__(self, "_hash", value)
             return value
 
@@ -66,6 +68,7 @@ class Comparable:
 
 def _fields_reader(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
     """What reads these attributes of an object as a tuple."""
+    # attrgetter gives a tuple for several names only.
     if len(names) > 1:
         return attrgetter(*names)
     return lambda value: tuple([getattr(value, name) for name in names])
@@ -78,6 +81,7 @@ def same_constant(left: object, right: object) -> bool:
     cls = type(left)
     if cls is not type(right):
         return False
+    # After the comparison of types: `1 == True` never gets here.
     compare = _COMPARERS.get(cls)
     if compare is not None:
         return compare(left, right)

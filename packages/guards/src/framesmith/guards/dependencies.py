@@ -64,12 +64,14 @@ class StateKind:
 CLASS: Final = StateKind(type_versions.version_field, type_versions.version_of)
 NAMESPACE: Final = StateKind(lambda names: names, dict_version)
 CODE: Final = StateKind(lambda function: function, attrgetter("__code__"), attribute="__code__")
+# By identity: `==` would compare the defaults, which are values of the user.
 DEFAULTS: Final = StateKind(
     lambda function: function, attrgetter("__defaults__"), by_identity=True, attribute="__defaults__"
 )
 TYPE: Final = StateKind(lambda value: value, type, by_identity=True)
 
 
+# One object for each name, since states are grouped by their kind: two equal lambdas would make two groups.
 @cache
 def slot(name: str) -> StateKind:
     """The kind of state of a slot: what an object holds under this name, by identity."""
@@ -94,6 +96,7 @@ def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
         return _container(guard.source)
     if isinstance(claim, CodeIs):
         return _function(CODE, guard.source)
+    # An instance of a class of the user may get another `__class__` in place.
     if isinstance(claim, TypeIs) and not _is_permanent(claim):
         return _of_class(TYPE, guard.source)
     return _holder(guard.source) if _is_permanent(claim) else None
@@ -118,11 +121,13 @@ def _holder(source: Source | None) -> tuple[Dependency, ...] | None:
     if isinstance(source, FunctionDefault):
         return _function(DEFAULTS, source.base)
     if isinstance(source, FunctionClosure):
+        # The closure of a function cannot be replaced, so nothing has to be compared.
         return () if _function(CODE, source.base) else None
     if isinstance(source, Attribute) and source.name == "__code__" and _function(CODE, source.base):
         return _function(CODE, source.base)
     if isinstance(source, Attribute):
         cls = type(_value(source.base))
+        # The object itself may still be replaced where it is held.
         if (cls, source.name) in _FIXED:
             return _holder(source.base)
         if isinstance(static_lookup(cls, source.name), MemberDescriptorType):
@@ -147,6 +152,7 @@ def _container(source: Source | None) -> tuple[Dependency, ...] | None:
     if isinstance(source, ClassDict):
         return _pinned_class(source.base)
     if isinstance(source, ClassDictItem):
+        # It may be the `__dict__` of an instance, `names = vars(holder)` in a class body.
         counted = dict_versions.ALSO_OF_INSTANCES and type(_value(source)) is dict
         return _of_class(NAMESPACE, source) if counted else None
     return _namespace(source)
@@ -155,6 +161,7 @@ def _container(source: Source | None) -> tuple[Dependency, ...] | None:
 def _pinned_class(source: Source | None) -> tuple[Dependency, ...] | None:
     if not isinstance(source, Pinned) or not isinstance(source.value, type):
         return None
+    # It never changes, so nothing has to be compared.
     return () if is_immutable(source.value) else ((CLASS, source.value),)
 
 

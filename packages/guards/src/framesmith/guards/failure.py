@@ -34,6 +34,7 @@ MISSES: tuple[type[Exception], ...] = (
     RuntimeError,
 )
 
+# sympy's printer puts the number on either side.
 _FIXES: Final = re.compile(r"\(?(\{0\} == -?\d+|-?\d+ == \{0\})\)?")
 
 
@@ -115,12 +116,14 @@ def examine(guard_set: GuardSet, scope: Scope) -> Examination:
     for guard in guard_set:
         if broken and any(broken.intersection((one, *one.ancestors())) for one in guard.sources):
             continue
+        # The state of the process is asked as it is: it includes whether torch functions are disabled.
         with DisableTorchFunction() if guard.sources else nullcontext():
             failure = _failure_of(guard, scope)
         fixed[failure is None].update(fixed_sources(guard))
         if failure is not None:
             failures.append(failure)
             broken.update(_of_another_kind(guard) if failure.is_of_another_kind else ())
+    # Behind a failure the paths to some of the tensors may be gone.
     twice = None if failures else _same_tensor_twice(guard_set, scope)
     return Examination(failures if twice is None else [twice], frozenset(fixed[True] - fixed[False]))
 
@@ -189,6 +192,7 @@ def _fixed_numbers(claim: Relation) -> tuple[Source, ...]:
     """The numbers that a relation fixes to one value (`{0} == 3`); empty if it does not."""
     if not isinstance(claim, ShapeExpression) or len(claim.sources) != 1:
         return ()
+    # A computed number is fixed by what it is computed from.
     if claim.template.startswith("same({0}, "):
         return tuple(dict.fromkeys(claim.sources[0].leaves()))
     return claim.all_sources if _FIXES.fullmatch(claim.template) else ()
@@ -204,6 +208,7 @@ def _value_change(was: object, found: object) -> ValueChange | None:
 def _same_tensor_twice(guard_set: GuardSet, scope: Scope) -> Failure | None:
     """The failure where two sources give one tensor: they are distinct objects unless a guard says `SameObject`."""
     tensors = split_tensors(guard_set).distinct
+    # The scope remembers the values, so no id is used twice.
     marks = [id(scope.value_of(source)) for source, _ in tensors]
     if len({*marks}) == len(marks):
         return None

@@ -119,6 +119,7 @@ def pack_inputs(inputs: Sequence[Source], items: Iterable[Guard | Member]) -> li
 
     while place < len(inputs):
         member = firsts.get(inputs[place])
+        # The graph need not take all inputs of a member, nor take them together.
         if member is None or tuple(inputs[place : place + len(member.inputs)]) != member.inputs:
             end_run()
             packed.append(inputs[place])

@@ -90,6 +90,7 @@ def _roots(roots: Sequence[Source], names: Names) -> str:
     if isinstance(first, Item) and len(roots) > 1:
         items = [root for root in roots if isinstance(root, Item) and root.base == first.base]
         if len(items) == len(roots):
+            # Of one key it would give the item itself, hence the condition above.
             getter = itemgetter(*(item.key for item in items))
             return f"{names.constant(getter, 'items')}({names.source(first.base)})"
     return f"({', '.join(map(names.source, roots))},)"
@@ -122,6 +123,7 @@ class Schedule:
     def _add(self, guard: Guard) -> None:
         if guard in self._said:
             return
+        # Those two are checked after all loops anyway (`program`).
         if guard.source is not None and not isinstance(guard.claim, Relation | TensorIs):
             self._close_above(guard.source)
         self.steps.append(guard)
@@ -169,6 +171,7 @@ def _roots_above(
     source: Source | None, roots: Mapping[Source, Family], seen: set[Source]
 ) -> Iterator[Source]:
     while source is not None:
+        # After its loop a root is checked, and reading through it is safe.
         if source in roots and source not in seen:
             yield source
         source = source.base

@@ -40,6 +40,7 @@ _LOCK: Final = threading.Lock()
 def has_node_hooks(leaf: torch.Tensor) -> bool:
     """Whether functions hang on the node of this leaf, which requires a gradient."""
     free = _Known.free
+    # Without the lock: `free` is one object, whose leaves belong to its own count.
     if RemovableHandle.next_id - _Known.used == free.registered and id(leaf) in free.leaves:
         return False
     with _LOCK:
@@ -55,6 +56,7 @@ def has_node_hooks(leaf: torch.Tensor) -> bool:
 
 def _ask(leaf: torch.Tensor) -> bool:
     with (
+        # The view that leads to the node has to be recorded, and no mode of the program may see it.
         _disable_current_modes(),
         torch._C.DisableTorchFunction(),
         torch.inference_mode(False),
@@ -72,6 +74,7 @@ def _ask(leaf: torch.Tensor) -> bool:
         handle = register(_do_nothing)
         hooks = handle.hooks_dict_ref()
         handle.remove()
+        # Each of our own registrations takes a number too, which must not count as one of the program.
         _Known.used += 1
         found = found or bool(hooks)
     return found

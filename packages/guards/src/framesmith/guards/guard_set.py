@@ -62,6 +62,7 @@ class GuardSet:
         return self._places.setdefault(key, count) == count
 
     def _append(self, guard: Guard) -> None:
+        # The user's frame is looked for only now, since most claims are not new.
         self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
 
     def update(self, guards: Iterable[Guard | Member]) -> None:
@@ -158,6 +159,7 @@ def split_tensors(guard_set: GuardSet) -> Tensors:
     apart = []
     for source, claim in guard_set.tensors:
         first = chosen.setdefault(leader.get(source, source), claim)
+        # An equal claim about the same tensor says nothing new.
         if first is not claim and first != claim:
             apart.append((source, claim))
     return Tensors(tuple(chosen.items()), tuple(apart))
@@ -172,6 +174,7 @@ def _leaders(guard_set: GuardSet) -> dict[Source, Source]:
             left = group.setdefault(guard.claim.left, [guard.claim.left])
             right = group.setdefault(guard.claim.right, [guard.claim.right])
             if left is not right:
+                # The smaller list joins the larger one: a chain of equal sources takes no quadratic time.
                 if len(left) < len(right):
                     left, right = right, left
                 left += right

@@ -19,6 +19,7 @@ def find_loaded(name: str) -> ModuleType | None:
         return None
     found = cast(ModuleType, module)
     spec = module_dict(found).get("__spec__")
+    # importlib's own mark; a spec of another type may run code when it is read.
     return None if type(spec) is ModuleSpec and getattr(spec, "_initializing", False) else found
 
 
@@ -29,12 +30,14 @@ def is_imported(value: object) -> bool:
     """
     cls = type(value)
     if issubclass(cls, ModuleType):
+        # A list, since another thread may import meanwhile; by identity, since a module may have an `__eq__`.
         return any(value is one for one in list(sys.modules.values()))
     if cls is dict:
         return is_namespace(value)
     if cls is BuiltinFunctionType:
         function = cast(BuiltinFunctionType, value)
         owner: object = function.__self__
+        # The `__self__` of a builtin function is its module; of a bound method it is an object of the program.
         is_lasting = owner is None or issubclass(type(owner), ModuleType)
         if is_lasting or (issubclass(type(owner), type) and is_imported(owner)):
             return True
@@ -61,6 +64,7 @@ def _finds(module: object, path: str) -> object:
         if held is None or name not in held:
             return None
         found = held[name]
+        # The function that was decorated is what the program has in its hands, not the descriptor.
         if issubclass(type(found), staticmethod | classmethod):
             found = cast("staticmethod[..., object]", found).__func__
     return found

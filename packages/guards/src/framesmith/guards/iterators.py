@@ -62,6 +62,7 @@ def has_at_least(iterator: object, count: int) -> bool:
 def is_long_to_look_into(iterator: object) -> bool:
     """Whether each `peek` copies many items: an iterator over a dict, set or deque can only be copied, not indexed."""
     if type(iterator) in (enumerate, zip):
+        # The parts of an `enumerate` include its count, which is no iterator.
         return any(is_long_to_look_into(part) for part in parts(iterator) if hasattr(type(part), "__next__"))
     return type(iterator) in _COPYING and length_hint(iterator) > _MANY
 
@@ -92,6 +93,7 @@ def _clone_flat(iterator: object) -> Iterator[object]:
     if not _runs_no_user_code(constructor, arguments[0]):
         raise UnknownIterator(iterator)
     copy = constructor(*arguments)
+    # Iterators of dicts describe themselves by a list of what is left, exhausted ones by an empty container.
     if state is not None:
         set_state: Callable[[object], None] = getattr(copy, "__setstate__")  # noqa: B009  # who gives one takes one
         set_state(state)
@@ -100,6 +102,7 @@ def _clone_flat(iterator: object) -> Iterator[object]:
 
 def _runs_no_user_code(constructor: object, container: object) -> bool:
     """Whether building the copy calls builtin code only: the container's class overrides nothing it uses."""
+    # `reversed` asks for `__reversed__`, then reads by position.
     slots = ("__reversed__", "__getitem__", "__len__") if constructor is reversed else ("__iter__",)
     for cls in _CONTAINERS:
         if issubclass(type(container), cls):
@@ -140,6 +143,7 @@ _FLAT = (
     *_types_of(
         iter([]),
         iter(()),
+        # Ranges beyond C's long and strings beyond ASCII have iterator types of their own.
         iter(range(0)),
         iter(range(1 << 70, (1 << 70) + 1)),
         iter("a"),
@@ -155,6 +159,7 @@ _FLAT = (
 # The types behind them: what a copy of the iterator reads its items from. For them the check that a subclass overrides nothing.
 _CONTAINERS: tuple[type, ...] = (list, tuple, range, str, bytes, bytearray, deque)
 
+# Each look copies all that is left, so a loop over n items would copy n * n of them.
 _MANY = 32
 
 # One row per iterator type; inner iterators are cloned too.
@@ -169,6 +174,7 @@ def _look_into_sequence(iterator: object, ahead: int) -> object:
     """`peek` for lists, tuples and ranges: container and position are in `__reduce__`, so the item is indexed."""
     reduced: tuple[object, ...] = iterator.__reduce__()  # type: ignore[assignment]  # never a name, for these types
     (container,) = cast(tuple[Sequence[object]], reduced[1])
+    # A subclass may index and iterate differently.
     if type(container) not in _PLAIN_SEQUENCES:
         return _look_slowly(iterator, ahead)
     position = reduced[2] if len(reduced) > 2 else None

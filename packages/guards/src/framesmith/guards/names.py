@@ -95,6 +95,7 @@ def read_global(module_globals: Mapping[str, object], name: str) -> object:
     if name in module_globals:
         return module_globals[name]
     found = module_globals.get("__builtins__", builtins)
+    # CPython puts the module into `__main__` and its dictionary into all other modules.
     names = found if isinstance(found, dict) else vars(found)
     if name not in names:
         raise NameError(f"name {name!r} is not defined", name=name)

@@ -34,6 +34,7 @@ class PathChecks:
         self._places: dict[Source, int] = {root: 0}
         self._steps: list[tuple[int, _Read | None, int, _Check | None]] = []
         for source, claim in claims:
+            # To read the path is the whole check of `Present`.
             self._add(source, None if isinstance(claim, Present) else claim.check)
         for source in wanted:
             self._add(source, None)
@@ -54,6 +55,7 @@ class PathChecks:
 
     def values(self, root: object) -> list[object] | None:
         """The values at the wanted paths below another root; None if a claim does not hold there, or a path is gone."""
+        # By place: the root is number 0, and each step with `read` adds the next one.
         found = [root]
         try:
             for base, read, place, check in self._steps:

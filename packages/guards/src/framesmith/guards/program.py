@@ -82,6 +82,7 @@ def compile_guards(
     # Native code checks the tensors between the two: guards that read from a tensor never meet a value that is no tensor.
     early, late = _phases(steps, guard_set.tensors)
     guards = [step for step in steps if not isinstance(step, FamilyLoop)]
+    # A loop reads the roots of its members.
     read = [*preload, *(member.root for loop in loops for member in loop.members)]
     implied = _find_implied(guards, read) | _read_anyway(guards, read)
     plain = [step for step in (*early, *late) if not isinstance(step, FamilyLoop) and step not in implied]
@@ -114,10 +115,12 @@ def _add_versioned(guards: Sequence[Guard], writer: ConditionWriter) -> set[Guar
 
 def _find_implied(guards: Sequence[Guard], preload: Sequence[Source]) -> set[Guard]:
     """The guards `HasKey` on plain dictionaries whose item is read anyway: a missing key is a miss by its KeyError."""
+    # A relation of several sources may read some of them only sometimes.
     needed = (*preload, *(source for guard in guards if not guard.sources[1:] for source in guard.sources))
     read = {
         (source.base, source.key) for source in needed if isinstance(source, Item) and _is_text(source.key)
     }
+    # A subclass may have a `__missing__`, which answers for a key that is not there.
     plain = {guard.source for guard in guards if guard.claim == _PLAIN_DICT}
     return {
         guard
@@ -133,6 +136,7 @@ def _find_implied(guards: Sequence[Guard], preload: Sequence[Source]) -> set[Gua
 def _read_anyway(guards: Sequence[Guard], preload: Sequence[Source]) -> set[Guard]:
     """The guards `Present` on sources that something else reads: one that cannot be read is a miss by its exception."""
     read: set[Source] = set()
+    # They cannot stand in for one another: then none of them would be left to read the source.
     held = [guard for guard in guards if isinstance(guard.claim, Present)]
     others = (source for guard in guards if not isinstance(guard.claim, Present) for source in guard.sources)
     below = (
@@ -195,6 +199,7 @@ def _add_ambient(guard: Guard, guard_set: GuardSet, writer: ConditionWriter) -> 
     claim = guard.claim
     assert isinstance(claim, Relation)
     if isinstance(claim, GlobalState):
+        # The native check compares dispatch keys in force, which answers a part of this claim (`torch_adapter`).
         native = any(item.spec.example() is not None for _, item in guard_set.tensors)
         writer.add(claim.render((), writer, beside_tensors=native))
     else:
@@ -247,8 +252,10 @@ def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: Condi
         if id(spec) not in known:
             known[id(spec)] = spec.example()
     examples += [found for spec in looped.values() if (found := known[id(spec)]) is not None]
+    # In the order of the arguments below: what loops read comes last.
     held = [spec for _, spec in native] + [*looped.values()]
     if held:
+        # It stores the keys in force: those of a call, not those of the trace with its fake mode.
         with _state_of(guard_set):
             check = torch_adapter.tensor_check(
                 examples, [spec.sizes or () for spec in held], [spec.strides or () for spec in held]
@@ -283,6 +290,7 @@ def _family_checks(guard_set: GuardSet) -> dict[Family, FamilyCheck]:
     related = {source for guard in guard_set.relations for source in _sources_of_one_object(guard)}
     found = {}
     for family, held in members.items():
+        # A tied weight occurs in two members, and the native check refuses one tensor twice.
         tied = related and any(source in related for one in held for source, _ in one.tensors)
         check = None if tied or not is_worth_a_loop(held) else _check_of(family)
         if check is not None:
@@ -324,6 +332,7 @@ def _check_of(family: Family) -> FamilyCheck | None:
     for source in (*inputs, *others):
         writer.preload(source)
     written = writer.finish()
+    # The function is made once for all that share the entry, apart from the user's globals.
     if any(value is globals or type(value) is Own for value in written.constants.values()):
         return None  # it reads what belongs to the compiled function
     return write_check(written, len(inputs))

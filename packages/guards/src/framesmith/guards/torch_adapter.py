@@ -43,6 +43,7 @@ class StateSnapshot:
 
     def __init__(self) -> None:
         self._guard = _native.GlobalStateGuard()
+        # What a message names: the native check only says that something changed.
         self.fields: dict[str, object] = json.loads(str(self._guard.__getstate__()))
 
     @property

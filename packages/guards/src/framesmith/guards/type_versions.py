@@ -67,6 +67,7 @@ def _prove() -> bool:
         if number(Derived) != seen[-1]:
             return False
         change()
+        # Read without `number`, which would have a new one assigned.
         if version_field(Derived).value == seen[-1]:
             return False
         seen.append(number(Derived))

@@ -67,6 +67,7 @@ class VersionedGuards:
 
     def __init__(self, facts: dict[Guard, tuple[Dependency, ...]]) -> None:
         self.facts = tuple(facts)
+        # By id: a class may have a metaclass with `__eq__` and `__hash__`. The tuple keeps the object.
         on: dict[StateKind, dict[int, tuple[object, list[Guard]]]] = {CLASS: {}}
         for guard, found in facts.items():
             for kind, dependency in found:
@@ -112,6 +113,7 @@ class VersionedGuards:
 
         The states are read before the facts are checked, so a change in between shows as a new state in the next call.
         """
+        # A class loses its number when it changes, and gets the next one only when it is looked up.
         for cls, field in zip(self._classes, self._over.get(CLASS, ()), strict=True):
             if not type_versions.version_of(field):
                 type_versions.assign_version(cls)
@@ -119,6 +121,7 @@ class VersionedGuards:
         states = {kind: [kind.read(view) or None for view in over] for kind, over in self._over.items()}
         for kind, now in states.items():
             for held, new, old in zip(self._on[kind], now, self._known[kind], strict=True):
+                # Only facts on what changed are asked again: a store elsewhere in a module costs a few look-ups.
                 changed = new is not old if kind.by_identity else new != old
                 if (changed or new is None) and not all(map(_is_true, held)):
                     return False
@@ -128,6 +131,7 @@ class VersionedGuards:
         if not all(id(base) in _order_of(cls) for base, cls in self._bases):
             return False
         for kind, now in states.items():
+            # In place, as the numbers below: the generated text holds these very lists and buffers.
             self._known[kind][:] = now
         for known, packed in zip(self._numbers, _as_bytes(states.get(CLASS, ())), strict=True):
             known[:] = packed
@@ -146,6 +150,7 @@ def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[t
         derived = next((one for one in held if one is not cls and id(cls) in orders[id(one)]), None)
         if derived is not None:
             held_by_base = classes.pop(id(cls))[1]
+            # `derived` may itself have been removed before, in favour of a class below it.
             stands = next(one for one in held if id(derived) in orders[id(one)] and id(one) in classes)
             classes[id(stands)][1].extend(held_by_base)
             found.append((cls, stands))
@@ -169,6 +174,7 @@ def _is_true(guard: Guard) -> bool:
 
 def _as_bytes(numbers: Sequence[object]) -> list[bytes]:
     """Version numbers as the bytes they are in memory: each by itself if they are few, else all joined."""
+    # No class has this number, so a state that is not known never compares equal.
     known = [each if isinstance(each, int) and each != _UNKNOWN else _NO_NUMBER for each in numbers]
     packed = [struct.pack("I", each) for each in known]
     return packed if len(packed) <= _FEW else [b"".join(packed)]

@@ -65,6 +65,7 @@ class ConditionWriter:
             self._templates.append(template)
             self._mentions.append(0)
             inner = [self._heights[int(one)] for one in template[1::2]]
+            # A source of the greatest height gets a term of its own, so what is written from it begins at 0 again.
             self._heights.append(1 + max((height for height in inner if height < _DEEPEST), default=0))
         return f"{_MARK}{number}{_MARK}"
 
@@ -114,6 +115,7 @@ class ConditionWriter:
         """Bind the source and keep its temporary until the end: the entry uses the value."""
         self.read_now(source)
         text = self.source(source)
+        # One more mention, never written, so that `_TermWriter` does not reuse the temporary.
         self._split(text)
         self._loads.append(text)
 
@@ -192,6 +194,7 @@ class _TermWriter:
         self._left[number] -= 1
         if name is not None:
             if not self._left[number]:
+                # Text is written in the order of evaluation, so whatever takes the name next is evaluated later.
                 self._free.append(name)
             return name
         text = self._text(self._templates[number])

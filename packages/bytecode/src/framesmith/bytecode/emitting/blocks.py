@@ -44,6 +44,7 @@ def for_loop(emitter: Emitter) -> Iterator[Loop]:
     """Loop over the iterable on top; the body begins with the next value on top and must use it up."""
     emitter.emit("GET_ITER", 0 if KINDS["GET_ITER"] is ArgumentKind.NUMBER else None)
     loop = Loop(emitter.label(), emitter.label())
+    # FOR_ITER has to lead to END_FOR itself, which CPython skips by its place, and not to a NOP in front of it.
     exhausted = (
         emitter.label() if "END_FOR" not in NUMBERS else Instruction("END_FOR", position=emitter.position)
     )
@@ -54,6 +55,7 @@ def for_loop(emitter: Emitter) -> Iterator[Loop]:
         emitter.emit("JUMP_BACKWARD", None, loop.start)
     emitter.place_label(exhausted)
     if "END_FOR" in NUMBERS:
+        # The first, END_FOR, is the label that was just placed.
         for name in _AFTER_LOOP[1:]:
             emitter.emit(name)
     emitter.place_label(loop.after)
@@ -104,6 +106,7 @@ def _handler(
     emitter: Emitter, kind: Write | None, handler: Write, name: str | None, done: Instruction
 ) -> None:
     no_match = emitter.label()
+    # The region cuts the stack to [previous], and that slot holds the exception itself up to here.
     with emitter.outside_region():
         emitter.emit("PUSH_EXC_INFO")
     if kind is not None:
@@ -136,6 +139,7 @@ def _jump_if_false(emitter: Emitter, label: Instruction) -> None:
 
 
 def _leave_handler(emitter: Emitter, name: str | None, done: Instruction) -> None:
+    # Behind POP_EXCEPT the slot [previous] that the region counts is gone.
     with emitter.outside_region():
         emitter.emit("POP_EXCEPT")
         if name is not None:
@@ -190,11 +194,14 @@ def with_block(emitter: Emitter, body: Write) -> None:
     emitter.emit("PUSH_EXC_INFO")
     with emitter.region(clean, depth=outside + _EXIT_SLOTS + 2, push_lasti=True):
         emitter.emit("WITH_EXCEPT_START")
+        # [exit, offset, previous, exception, what `__exit__` returned]
         jump_if(emitter, True, swallowed)
+        # The offset is two slots below the exception.
         emitter.emit("RERAISE", 2)
         emitter.place_label(swallowed)
         emitter.emit("POP_TOP")
     emitter.emit("POP_EXCEPT")
+    # What is left: `__exit__` and the offset.
     for _ in range(1 + _EXIT_SLOTS):
         emitter.emit("POP_TOP")
     jump(emitter, done)
@@ -208,6 +215,7 @@ def _enter(emitter: Emitter) -> None:
     if "BEFORE_WITH" in NUMBERS:
         emitter.emit("BEFORE_WITH")
         return
+    # LOAD_SPECIAL makes [manager, exit, self] of it, the swaps [exit, self, manager].
     emitter.emit("COPY", 1)
     emitter.emit("LOAD_SPECIAL", "__exit__")
     emitter.emit("SWAP", 2)

@@ -42,6 +42,7 @@ def make_callable(emitter: Emitter) -> None:
 def make_callable_below(emitter: Emitter, argc: int) -> None:
     """Make a callable ready to be called that has its `argc` arguments above it on the stack already."""
     emitter.emit("PUSH_NULL")
+    # The NULL sinks below the arguments, and below the callable where it comes first.
     for depth in range(argc + (2 if _NULL_FIRST else 1), 1, -1):
         emitter.emit("SWAP", depth)
 
@@ -77,6 +78,7 @@ def call_extended(emitter: Emitter, with_keywords: bool = False) -> None:
     if VERSION < (3, 14):
         emitter.emit("CALL_FUNCTION_EX", int(with_keywords))
         return
+    # From 3.14 on the slot of the keywords is always there; NULL stands for none.
     if not with_keywords:
         emitter.emit("PUSH_NULL")
     emitter.emit("CALL_FUNCTION_EX")
@@ -94,6 +96,7 @@ def call_constant(emitter: Emitter, function: object, argc: int) -> None:
 def load_super_attribute(emitter: Emitter, name: str) -> None:
     """`super, class, instance -> super(class, instance).name`."""
     if "LOAD_SUPER_ATTR" in NUMBERS:
+        # 2: the arguments are explicit, so CPython does not look for them in the frame.
         emitter.emit("LOAD_SUPER_ATTR", (name, 2))
         return
     make_callable_below(emitter, 2)
@@ -117,6 +120,7 @@ def make_function(
         emitter.emit("MAKE_FUNCTION", flags)
         return
     emitter.emit("MAKE_FUNCTION")
+    # Each takes the value below the function: the closure was pushed last.
     for flag in (_CLOSURE, _KEYWORD_DEFAULTS, _DEFAULTS):
         if flags & flag:
             emitter.emit("SET_FUNCTION_ATTRIBUTE", flag)
@@ -138,6 +142,7 @@ def begin_function(emitter: Emitter) -> None:
         emitter.emit("COPY_FREE_VARS", len(parts.freevars))
     if parts.flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         emitter.emit("RETURN_GENERATOR")
+        # The None of the first `send`.
         emitter.emit("POP_TOP")
     emitter.emit("RESUME", 0)
 

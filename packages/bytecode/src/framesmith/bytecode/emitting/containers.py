@@ -39,6 +39,7 @@ def build_dict_of(emitter: Emitter, keys: tuple[object, ...]) -> None:
         load_constant(emitter, keys)
         emitter.emit("BUILD_CONST_KEY_MAP", len(keys))
         return
+    # MAP_ADD wants each key below its value, and the values lie on the stack already.
     emitter.emit("BUILD_TUPLE", len(keys))
     emitter.emit("BUILD_MAP", 0)
     for index, key in enumerate(keys):
@@ -95,6 +96,7 @@ def format_value(emitter: Emitter, conversion: str = "", with_spec: bool = False
         emitter.emit("FORMAT_VALUE", _CONVERSIONS[conversion] | with_spec * 4)
         return
     if conversion:
+        # The conversion is of the value, which is below the spec.
         if with_spec:
             emitter.emit("SWAP", 2)
         emitter.emit("CONVERT_VALUE", _CONVERSIONS[conversion])

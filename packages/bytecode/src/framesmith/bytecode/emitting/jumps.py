@@ -7,6 +7,7 @@ from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import NUMBERS, VERSION
 
 _PREFIX: Final = "POP_JUMP_FORWARD_IF_" if VERSION < (3, 12) else "POP_JUMP_IF_"
+# From 3.13 on a conditional jump takes a bool and nothing else.
 _NEEDS_BOOL: Final = "TO_BOOL" in NUMBERS
 
 

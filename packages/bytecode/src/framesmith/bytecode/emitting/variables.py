@@ -25,6 +25,7 @@ def load(emitter: Emitter, name: str) -> None:
     if name in parts.cellvars or name in parts.freevars:
         emitter.emit("LOAD_DEREF", name)
     elif name in parts.varnames:
+        # From 3.12 on LOAD_FAST trusts the compiler that the variable is bound: it would push NULL.
         emitter.emit("LOAD_FAST_CHECK" if VERSION >= (3, 12) else "LOAD_FAST", name)
     else:
         load_global(emitter, name)

@@ -165,6 +165,7 @@ def overlap_of(left: object, right: object) -> Layout | None:
         raise TypeError(f"expected tensors, found {a_type(type(left))} and {a_type(type(right))}")
     with torch._C.DisableTorchFunction():  # no subclass is asked
         first, second = _extent(left), _extent(right)
+        # Bytes from the first to the last element: strided views that only interleave count as overlapping.
         if first[1] <= second[0] or second[1] <= first[0]:
             return None
         return (second[0] - first[0], tuple(left.shape), left.stride(), tuple(right.shape), right.stride())

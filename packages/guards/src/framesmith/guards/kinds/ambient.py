@@ -51,6 +51,7 @@ class GlobalState(Relation):
         )
 
     def comparison_fields(self) -> tuple[object, ...]:
+        # torch's snapshot has no equality of its own; its fields, of lists and numbers, are compared as text.
         return (tuple(sorted(map(str, self.switches.fields.items()))), *self._stacks())
 
     @property
@@ -62,12 +63,14 @@ class GlobalState(Relation):
 
     def render(self, expressions: Sequence[str], names: Names, *, beside_tensors: bool = False) -> str:
         parts = [f"{names.constant(self.switches.check, 'global_state')}()"]
+        # Seldom: the stacks are compared item by item, by `holds`.
         if self.function_modes or self.dispatch_modes or self.functorch_levels:
             return f"{names.constant(self.holds, 'global_state')}()"
         adapter = torch_adapter
         if self.switches.allows_function_modes:
             parts.append(f"not {names.constant(adapter.function_mode_applies, 'function_mode')}(None)")
         else:
+            # The quicker question always says no while torch functions are disabled, so modes have to be counted.
             parts.append(f"not {names.constant(adapter.function_mode_depth, 'function_modes')}()")
         level = f"{names.constant(adapter.forward_ad_module, 'forward_ad')}._current_level"
         parts.append(f"{level} == {self.forward_ad_level}")
@@ -128,6 +131,7 @@ class AmbientValue(Relation):
     def render(self, expressions: Sequence[str], names: Names) -> str:
         arguments = ", ".join(literal(argument, names, "argument") for argument in self.arguments)
         call = f"{names.constant(self.function, self._name())}({arguments})"
+        # There is one object of each of these values.
         if self.answer is None or isinstance(self.answer, bool | torch.dtype):
             return f"{call} is {literal(self.answer, names, 'answer')}"
         return f"{names.constant(same_constant, 'same')}({call}, {names.constant(self.answer, 'answer')})"

@@ -91,6 +91,7 @@ class ClassAttribute(Claim):
             return None
         if static_lookup(type(source.value), "__getattribute__") is not type.__getattribute__:
             return None  # what the text reads would run code of its metaclass
+        # In parts the versions of the classes can answer it, and look-ups of other names share the reads.
         claims: list[tuple[Source, Claim]] = []
         order = resolution_order(source.value)
         for cls in order:
@@ -104,5 +105,6 @@ class ClassAttribute(Claim):
             if self.value is not MISSING:
                 return None
         if len(order) > 1 and self.name not in type_dict(source.value):
+            # A change of bases makes a new tuple. First, since it says which classes the others are about.
             claims.insert(0, (Attribute(source, "__mro__"), Identical(order)))
         return claims

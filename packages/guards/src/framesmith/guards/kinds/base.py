@@ -127,6 +127,7 @@ def _prints_natively(value: object, depth: int) -> bool:
         )
         return len(items) <= 100 and all(_prints_natively(item, depth + 1) for item in items)
     owner = owner_of(cls, "__repr__")
+    # The `__repr__` that a subclass of a container inherits prints its items, whatever they are.
     if owner is object or issubclass(cls, (list, tuple, set, frozenset, dict)):
         return False
     module = str(type_dict(cls).get("__module__", "builtins")).partition(".")[0]

@@ -52,6 +52,7 @@ class ClassStructure(Claim):
         return f"{source.text()} has the bases and special methods it had"
 
     def _change(self, value: object) -> str | None:
+        # Raises TypeError, a miss, for a value that is no class.
         order = resolution_order(value)
         if len(order) != len(self.order) or any(
             new is not old for new, old in zip(order, self.order, strict=True)

@@ -90,6 +90,7 @@ class _Listed(Claim):
 
     def render(self, value_expression: str, names: Names) -> str:
         expected = names.constant([*self.keys], "keys")
+        # `==` of lists would run the `__eq__` of a key that is an object of the user.
         if any(type(key) is not str for key in self.keys):
             return f"{names.constant(same_constant, 'same')}({value_expression}, {expected})"
         # A member of a string enumeration equals its string, hence the types; they come first because two strings

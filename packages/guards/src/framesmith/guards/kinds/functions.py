@@ -22,6 +22,7 @@ class CodeIs(Claim):
         return (id(self.code),)
 
     def check(self, value: object) -> bool:
+        # By identity: `==` would compare two code objects item by item.
         return cast(FunctionType, value).__code__ is self.code
 
     def render(self, value_expression: str, names: Names) -> str:

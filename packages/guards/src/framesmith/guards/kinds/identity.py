@@ -76,9 +76,11 @@ class WeaklyIdentical(Claim):
         return (id(self.reference),)
 
     def check(self, value: object) -> bool:
+        # A dead reference gives None, and a source may give None too.
         return value is self.reference() and value is not None
 
     def render(self, value_expression: str, names: Names) -> str:
+        # One chain: the referent is asked for once, and cannot die in between.
         return f"{value_expression} is {names.constant(self.reference, 'reference')}() is not None"
 
     def explain(self, value: object, source: Source) -> str:

@@ -42,6 +42,7 @@ class _NoHooksIn(Claim):
     """`NoModuleHooks` as a claim about the instance's dictionary, which other guards share."""
 
     def check(self, value: object) -> bool:
+        # The names are there from `Module.__init__` on; a KeyError is a miss.
         return not any(cast(Mapping[str, object], value)[name] for name in _HOOKS)
 
     def render(self, value_expression: str, names: Names) -> str:

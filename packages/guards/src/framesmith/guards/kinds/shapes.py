@@ -30,6 +30,7 @@ class ShapeExpression(Relation):
     (`Mod`, `FloorDiv`, `Max`, `math` ...). `expression` may hold the sympy relation the text was printed from.
     """
 
+    # `or`, `and` and `Where` may leave a source unread.
     reads_all: ClassVar[bool] = False
 
     template: str
@@ -41,6 +42,7 @@ class ShapeExpression(Relation):
         highest = max((int(number) for number in _PLACEHOLDER.findall(self.template)), default=-1)
         if highest >= len(self.sources):
             raise ValueError(f"{self.template!r} mentions {{{highest}}}, but has {len(self.sources)} sources")
+        # A digit in place of each source, so that the number in a placeholder joins no name.
         for name in _NAME.findall(_PLACEHOLDER.sub("0", self.template)):
             if not iskeyword(name) and name not in self.functions and name not in FUNCTIONS:
                 raise ValueError(
@@ -65,6 +67,7 @@ class ShapeExpression(Relation):
                 return name
             return names.constant(self.functions.get(name, FUNCTIONS.get(name)), name)
 
+        # Not one substitution after the other: expressions of sources hold names that are no functions.
         pieces = _PLACEHOLDER.split(self.template)  # text, number, text, number, ... text
         pieces[::2] = [_NAME.sub(named, piece) for piece in pieces[::2]]
         pieces[1::2] = [expressions[int(number)] for number in pieces[1::2]]

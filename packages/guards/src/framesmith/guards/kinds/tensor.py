@@ -73,6 +73,7 @@ class TensorIs(Claim):
         sizes, strides = sizes_of(value), strides_of(value)
         if spec.sizes is not None and sizes is not None and len(sizes) != len(spec.sizes):
             return TensorChange(rank=(len(spec.sizes), len(sizes)), other=tuple(other))
+        # Device, layout, conjugation and inference show in the keys too; the fields above say more.
         if not other and torch_adapter.dispatch_keys(value) != spec.keys:
             other.append("dispatch keys")
         if not other and spec.details != details_of(value):
@@ -101,6 +102,7 @@ class TensorIs(Claim):
         phrases += [
             f"size of dimension {dim} changed from {was} to {found}" for dim, was, found in change.sizes
         ]
+        # Strides follow from sizes, so with another size they say nothing new.
         if not change.sizes:
             phrases += [
                 f"stride of dimension {dim} changed from {was} to {found}"
@@ -145,6 +147,7 @@ class TensorProperty(Claim):
     def render(self, value_expression: str, names: Names) -> str:
         if self.overridden:
             return f"{names.constant(self.check, self.name)}({value_expression})"
+        # `is_leaf` is an attribute, `_is_view` a method.
         call = "()" if callable(getattr(torch.Tensor, self.name)) else ""
         return f"{value_expression}.{self.name}{call} is {literal(self.value, names)}"
 

@@ -105,12 +105,14 @@ class TensorSpec(Comparable):
             self.negative,
             self.conjugate,
         )
+        # Keys that an empty tensor made here cannot have (those of a backend's own, of a functorch wrapper ...).
         return example if torch_adapter.dispatch_keys(example) == self.keys else None
 
 
 def sizes_of(tensor: torch.Tensor) -> Dims | None:
     """The sizes; None if the layout has none (nested), None in a dimension whose size is no plain int."""
     try:
+        # Sizes of nested tensors are symbolic numbers of torch's own.
         return tuple(size if type(size) is int else None for size in tensor.size())
     except RuntimeError:
         return None
@@ -168,6 +170,7 @@ def _depending_strides(strides: Dims | None, dynamic_sizes: Collection[int]) -> 
         for dim, stride in enumerate(strides)
         if stride is not None
         and any(
+            # Equal strides: one of the two has size 1, and by convention the outer one comes first.
             inner is not None and (stride > inner or (stride == inner and dim < inner_dim))
             for inner, inner_dim in dynamic
         )

@@ -115,6 +115,7 @@ def _render_float(constant: object, value: str, names: Names) -> str:
     is_float = (
         f"{value} is {held} or {names.constant(type, 'type')}({value}) is {names.constant(float, 'float')}"
     )
+    # NaN; its sign and its bits are no part of the value.
     if constant != constant:
         return f"({is_float} and {value} != {value})"
     if constant == 0.0:

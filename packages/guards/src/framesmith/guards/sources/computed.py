@@ -58,4 +58,5 @@ class Computed(Source):
 
 
 def _number(value: float, names: Names) -> str:
+    # As a placeholder: the text of nan and inf is no literal.
     return names.constant(value, "number") if type(value) is float else literal(value, names, "number")

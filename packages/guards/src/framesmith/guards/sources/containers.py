@@ -144,6 +144,7 @@ _MODULE_DICTS = frozenset({"_parameters", "_buffers", "_modules"})
 
 def item_at(collection: object, index: int) -> object:
     """The item at a position of the iteration order; IndexError when there are fewer."""
+    # `next` would raise StopIteration, which is no miss.
     if len(cast(Sized, collection)) <= index:
         raise IndexError(index)
     return next(islice(cast(Iterable[object], collection), index, None))

@@ -68,6 +68,7 @@ def _copier(source: Source) -> _Copy:
     plain = (
         cls.__post_init__ is Source.__post_init__
         and cls._compute_hash is Comparable._compute_hash
+        # The copy hashes the new base in the place of the old one: it has to be the first.
         and hashed[:1] == (base,)
         and not any(isinstance(one, slice) for one in hashed)
     )

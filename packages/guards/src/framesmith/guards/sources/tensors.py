@@ -114,4 +114,5 @@ def read_gradient(tensor: object) -> object:
 
 def call_tensor_method(tensor: object, method: str, *arguments: int) -> object:
     """`tensor.method(*arguments)`; AttributeError (a miss) when the value is no tensor."""
+    # Numbers of subclasses that override functions are never symbolic, since this would ask the class.
     return getattr(tensor, method)(*arguments)
