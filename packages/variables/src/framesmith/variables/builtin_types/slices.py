@@ -77,6 +77,7 @@ class SliceTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Before Python 3.12 TypeError; from then on the hash of the members."""
+        # asked from the interpreter
         if not isinstance(slice(None), Hashable):
             raise_unhashable(tx, self)
         return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))
@@ -97,6 +98,7 @@ def wrap_slice(tx: TraceContext, value: object, source: Source) -> Tracker:
     assert isinstance(value, slice)
     tx.guard(source, TypeIs(slice))
     names = ("start", "stop", "step")
+    # their presence needs no guard: each slice has the three
     start, stop, step = (lazy(tx, getattr(value, name), Attribute(source, name)) for name in names)
     return SliceTracker(start, stop, step, source)
 
