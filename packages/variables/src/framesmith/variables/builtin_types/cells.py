@@ -82,7 +82,6 @@ def is_empty_cell(cell: object) -> bool:
 def _wrap_cell_value(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing cell, met as a value or as part of a closure; its contents are wrapped when they are read."""
     assert isinstance(value, CellType)
-    # what the closure of a function has is a cell
     if not isinstance(source, Own):  # what the closure of a function has is a cell
         tx.guard(source, TypeIs(CellType))
     try:

@@ -77,7 +77,6 @@ class SliceTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Before Python 3.12 TypeError; from then on the hash of the members."""
-        # asked from the interpreter
         if not isinstance(slice(None), Hashable):
             raise_unhashable(tx, self)
         return ("slice", tuple([member.realize().hash_key(tx) for member in self.members()]))

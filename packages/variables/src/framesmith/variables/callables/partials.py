@@ -137,11 +137,10 @@ def wrap_partial(tx: TraceContext, value: object, source: Source) -> Tracker:
     assert isinstance(value, functools.partial)
     tx.guard(source, TypeIs(functools.partial))
     names = Attribute(source, "keywords")
-    # the names in their order: they become keyword arguments
     tx.guard(names, TypeIs(dict))
+    # the names in their order: they become keyword arguments
     tx.guard(names, KeysAre(tuple(value.keywords)))
     args = tx.wrap(value.args, Attribute(source, "args"))
-    # CPython keeps the arguments in an exact tuple
     assert isinstance(args, TupleTracker)
     keywords = {name: lazy(tx, item, Item(names, name)) for name, item in value.keywords.items()}
     return PartialTracker(
