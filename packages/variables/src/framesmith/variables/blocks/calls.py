@@ -66,6 +66,7 @@ class BlockCalls:
         self, tx: TraceContext, module: Tracker, args: Arguments, kwargs: Keywords, begin: Begin
     ) -> Tracker | PendingCall | None:
         """The call of a module: repeated, or begun by `begin` and noted."""
+        # a module made in the trace has no source, so no guard speaks of what it is
         if not isinstance(module, InstanceTracker) or module.source is None or module.value is None:
             return begin()
         call = Call(module.kind, module, (*args, *kwargs.values()), tuple(kwargs))
@@ -103,8 +104,10 @@ class BlockCalls:
             if result is not None:
                 return result
         source = None if call.module is None else call.module.source
+        # before the call begins, which may record operations at once
         recording = Recording(source, call.arguments, call.names, moment, _stack(tx))
         begun = begin()
+        # a call that ended at once (by a row) has no frame whose return could be noted
         if isinstance(begun, PendingFrame):
             return replace(begun, on_return=lambda value: self._note_end(tx, call.key, recording, value))
         return begun
@@ -114,12 +117,14 @@ class BlockCalls:
         recording.end, recording.result = moment_of(tx, self._frames), result
         if recording.end is not None:
             recordings = self._recordings.setdefault(key, [])
+            # the latest first; the oldest drop out
             recordings.insert(0, recording)
             del recordings[_CANDIDATES:]
 
     def _repeat(self, tx: TraceContext, recording: Recording, moment: Moment, call: Call) -> Tracker | None:
         """The result of the call, recorded as an earlier one was; None if it is not alike."""
         pairs = _pairs(recording, call)
+        # the cheap questions first: most calls of a trace are like none before
         if pairs is None or not recording.begin.allows_repeat(tx, moment):
             return None
         plan = self._plan(tx, recording)
@@ -157,6 +162,7 @@ class BlockCalls:
 
     def _plan(self, tx: TraceContext, recording: Recording) -> Plan | None:
         """The plan of a call, made when it is asked for first."""
+        # None is an answer too: there is no plan
         if recording not in self._plans:
             self._plans[recording] = make_plan(tx, self._wrapper, self._index, recording)
         return self._plans[recording]
@@ -184,6 +190,8 @@ def _given_nodes(plan: Plan, pairs: list[tuple[Tracker, Tracker]]) -> dict[fx.No
     nodes: dict[fx.Node, fx.Node] = {node: node for node in plan.others}
     firsts = tensors_in([first for first, _ in pairs])
     for first, present in zip(firsts, tensors_in([present for _, present in pairs]), strict=True):
+        # `layer(x, x)` is not repeated for `layer(x, y)`, nor the other way round: what changes `x` in place
+        # would show, or not show, in the second operand
         if nodes.setdefault(first.node, present.node) is not present.node:
             return None
     return nodes if len(set(nodes.values())) == len(nodes) else None

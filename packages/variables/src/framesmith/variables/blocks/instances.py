@@ -61,6 +61,7 @@ def are_distinct_alike(
     """Whether the values are the same object where the parts of the plan are, and different where those are. A part that
     the first module did not have for itself has to be the very same one; any other is that, or one that was not read
     from anywhere else."""
+    # one to one: no object of the first module stands for two of the second, nor the other way round
     images: dict[int, object] = {}
     used: dict[int, object] = {}
     for part, value in zip(parts, values, strict=True):
@@ -93,6 +94,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
     """Let the trace know the parts of the match, and guard them. Returns its inputs of the graph, by those of the plan."""
     plan, rebase = match.plan, match.rebase
     inside = plan.insides.get(match.shared)
+    # kept with the plan, since the layers of a stack share the same parts with the first one
     if inside is None:
         inside = plan.insides[match.shared] = Inside(match.shared)
     _add_guards(tx, match, inside)
@@ -102,6 +104,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
     for node, first in plan.inputs.items():
         if not inside(first):
             source = rebase(first)
+            # the trace may have read this very source before, which then has its input
             known = wrapper.find(source)
             if isinstance(known, TensorTracker):
                 nodes[node] = known.graph_node(tx)
@@ -110,6 +113,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
     for first, value in values.items():
         source = rebase(first)
         if inside.is_empty or not inside(first):
+            # noted, so that a later look at it from elsewhere is guarded as one at the same object
             if wrapper.find(source) is None:
                 wrapper.note(value, source)
         elif first in match.shared and not (first.base is not None and inside(first.base)):
@@ -130,6 +134,7 @@ def _add_guards(tx: TraceContext, match: Match, inside: Inside) -> None:
     family = _family(plan, match.shared, inside) if tx.guards.is_apart(match.source) else None
     if family is not None:
         tx.guards.add_member(Member(family, match.source, rebase))
+    # the family says the claims of the module; guards that compare sources are added one by one
     _move(tx, plan.guards if family is None else plan.relations, rebase, inside)
 
 

@@ -50,6 +50,7 @@ class Moment:
     def allows_repeat(self, tx: TraceContext, now: "Moment") -> bool:
         """Whether a call that began in this moment would do the same now."""
         before = tx.changes.ambient.before()
+        # a setting that was turned only afterwards had its first value then
         turned = {name: self.settings.get(name, before[name]) for name in now.settings}
         return turned == now.settings and self._is_like(now)
 
@@ -60,6 +61,7 @@ class Moment:
             and self.changes == other.changes
             and self.asks == other.asks
             and len(self.modes) == len(other.modes)
+            # by identity: comparing modes would run their code
             and all(map(lambda one, two: one is two, self.modes, other.modes))
         )
 

@@ -23,6 +23,7 @@ def known(tracker: Tracker) -> Tracker:
 
 def are_alike(one: Tracker, other: Tracker) -> bool:
     """Whether a call with the one argument would do what it did with the other. Reads nothing."""
+    # what was made in the trace may hold something else by the time of the second call
     if one is other:
         return not _is_mutable(one)
     if isinstance(one, TensorTracker) and isinstance(other, TensorTracker):
@@ -85,6 +86,7 @@ def same_metadata(one: torch.Tensor, other: torch.Tensor) -> bool:
         and one.retains_grad is other.retains_grad
         and one._is_view() is other._is_view()
         and one.is_inference() is other.is_inference()
+        # tells lazy conjugates, negatives and the like apart, which have the same sizes and type
         and torch._C._dispatch_keys(one).raw_repr() == torch._C._dispatch_keys(other).raw_repr()
         and _same_numbers(one.shape, other.shape)
         and _same_numbers(one.stride(), other.stride())

@@ -125,6 +125,7 @@ class Plan:
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
     """The plan of a call that has ended; None if it cannot be repeated."""
     begin, end, result = recording.begin, recording.end, recording.result
+    # what came between must have left nothing behind, or a repeated call would lack it
     if end is None or result is None or not begin.continues(tx, end):
         return None
     nodes = tx.graph.stretch(begin.length, end.length)
@@ -138,6 +139,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
         index.add(source)
     below = [] if recording.source is None else index.below(recording.source)
     guards = index.guards_on(below)
+    # the first of them is the module itself
     if not all(map(_is_readable, below[1:])) or not all(map(_is_movable, guards)):
         return None
     parts = _parts(wrapper, below, arguments)
@@ -150,6 +152,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
         for part in parts
         if part.tracker is not None and part.tracker.node in used
     }
+    # in the order of the graph's inputs, which decides that of the second module's
     inputs = {node: own[node] for node in tx.graph.graph.find_nodes(op="placeholder") if node in own}
     others = frozenset(used - set(inputs))
     if not all(_is_from_outside(node) for node in others):

@@ -17,6 +17,7 @@ def can_fill(result: Tracker, arguments: Sequence[Tracker], nodes: Set[fx.Node])
     result = known(result)
     if any(result is argument for argument in arguments):
         return True
+    # one that was there before the call, and is no argument, keeps the call from being repeated
     if isinstance(result, TensorTracker):
         return result.source is None and not result.own and result.node in nodes
     if isinstance(result, TupleTracker):
@@ -44,6 +45,7 @@ def fill(
 ) -> Tracker:
     """The result for other arguments (pairs of the first and the present one) and the nodes recorded for them."""
     result = known(result)
+    # an argument that is returned is the present one itself: `is` can tell
     for first, present in arguments:
         if result is first:
             return present

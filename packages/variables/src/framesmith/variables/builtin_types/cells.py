@@ -30,8 +30,10 @@ class CellTracker(Tracker):
 
     def read(self, tx: TraceContext) -> Tracker | None:
         """The contents, or None for an unbound variable; guards that an existing cell is filled, or empty."""
+        # what the trace stored itself needs no guard
         if self.source is not None and not self.is_stored:
             if self.contents is None:
+                # an empty cell has no contents that a source could load, so a function of the cell is asked
                 tx.note("has its type", CallResult(self.source, is_empty_cell))
                 tx.guard(CallResult(self.source, is_empty_cell), EqualTo(True))
             else:

@@ -46,6 +46,7 @@ class _Slots:
     def begin_attribute(self, tx: TraceContext, constant: Constant, name: str) -> Tracker:
         """A method, bound, or the value of a data attribute, computed at once."""
         value = constant.value
+        # first: a member of an enumeration may be a text, an int or a tuple as well
         for kind, reader in tx.registry[CONSTANT_ATTRIBUTES].items():
             if isinstance(value, kind):
                 return reader(tx, constant, name)
@@ -66,6 +67,7 @@ class _Slots:
         value = constant.value
         if isinstance(value, str | bytes) and type(value) in (str, bytes):
             return TextIterator(constant, value)
+        # its `__iter__` is that of str, so no code of its class runs
         if isinstance(value, str) and type(value).__iter__ is str.__iter__:  # `torch.__version__`
             return TextIterator(constant, "".join(str.__iter__(value)))
         if isinstance(value, tuple | frozenset):
@@ -98,6 +100,7 @@ class _Slots:
             return from_python(tx, constant.value).subscript(tx, key)
         if not key.is_python_constant() and isinstance(constant.value, str | bytes):
             if defines(key.python_type, "__index__"):
+                # an object with `__index__` may be a tensor or an instance, which is asked as C code asks it
                 key = Constant(index_of(tx, key))
             elif not issubclass(key.python_type, slice):
                 kind = "string" if isinstance(constant.value, str) else "byte"
@@ -115,6 +118,7 @@ class _Slots:
         if isinstance(value, tuple | frozenset):
             return from_python(tx, value).binary(tx, symbol, other)
         if not isinstance(value, str | bytes):
+            # numbers and None are folded with other constants; beside anything else, that operand knows
             return None
         if symbol == "%":
             if not other.is_python_constant():
@@ -170,11 +174,13 @@ class TextIterator(IteratorTracker):
 def _plain_str(value: object) -> str:
     """The text of an instance of a subclass, read without overrides of the subclass."""
     assert isinstance(value, str)
+    # `str(value)` would call `__str__` of the subclass
     return str.__str__(value)
 
 
 def _plain_bytes(value: object) -> bytes:
     assert isinstance(value, bytes)
+    # `bytes(value)` would call `__bytes__` of the subclass
     return bytes.__getitem__(value, slice(None)) if type(value) is bytes else bytes.join(b"", [value])
 
 
@@ -190,6 +196,7 @@ def _plain_float(value: object) -> float:
 
 _TEXTS: Final = ("__repr__", "__str__", "__format__")
 """Their other special methods are folded, or left to CPython."""
+# CPython has two types: one for ASCII texts, one for all others
 _TEXT_ITERATORS: Final = (type(iter("a")), type(iter("\u00e9")))
 ROWS.builtin_type(
     BuiltinType(

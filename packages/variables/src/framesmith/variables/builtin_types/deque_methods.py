@@ -62,6 +62,7 @@ def deque_extend(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> 
 @ROWS.call(deque.extendleft)
 def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
     """`self.extendleft(iterable)`."""
+    # `d.extendleft(d)` gives the items that there were: CPython copies the deque first
     for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
         self.change(tx).appendleft(item)
     return NONE
@@ -128,9 +129,11 @@ def deque_insert(tx: TraceContext, self: DequeTracker, index: Tracker, item: Tra
 def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
     """`self.remove(value)`."""
     state = self.state
+    # over a copy, as comparing an item may run code of the user that changes the deque
     for place, item in enumerate(tuple(self.items)):
         same = known_equal(tx, item, value)
         if self.state != state:
+            # CPython raises IndexError here and RuntimeError in `index` and `count`
             raise_observed(tx, IndexError, "deque mutated during iteration")
         if same:
             del self.change(tx)[place]

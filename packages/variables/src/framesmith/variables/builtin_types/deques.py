@@ -80,6 +80,7 @@ class DequeTracker(Tracker):
 
     def change(self, tx: TraceContext) -> "deque[Tracker]":
         """The items, for a caller that is about to change them: noted for replay and for the iterators."""
+        # read first: a graph break before the change is noted can resume at this very operation
         items = self.items
         tx.changes.note(self)
         self.state += 1
@@ -89,10 +90,12 @@ class DequeTracker(Tracker):
         """Append an item. Without `maxlen` the existing items are not read; with it the oldest may go, so they are."""
         tx.changes.note(self)
         self.state += 1
+        # kept unread where possible, so that a loop that collects results is one entry (ADR 0010)
         (self._items if self.maxlen is None else self.items).append(item)
 
     def extend(self, tx: TraceContext, iterable: Tracker) -> None:
         """Append all items of an iterable, which may be the deque itself."""
+        # `d += d` gives the items that there were: CPython copies the deque first
         for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
             self.change(tx).append(item)
 
@@ -129,6 +132,7 @@ class DequeTracker(Tracker):
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`self[key] = value`."""
         place = self._place(tx, key)
+        # no new `state`: replacing an item is no structural change for iterators
         tx.changes.note(self)
         with user_errors(tx):
             self.items[place] = value
@@ -142,6 +146,7 @@ class DequeTracker(Tracker):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a deque, `*` with an integer."""
         if symbol == "+" and isinstance(other, DequeTracker):
+            # with the `maxlen` of the left operand, so that its oldest items may drop out (`deque_concat`)
             return DequeTracker([*self.items, *other.items], self.maxlen)
         return self._repeat(tx, other) if symbol == "*" else None
 
@@ -174,6 +179,7 @@ class DequeTracker(Tracker):
             return None
         if symbol in ("==", "!=") and len(self.items) != len(other.items):
             return Constant(symbol == "!=")
+        # iterators, so that a comparison which changes one of the deques raises as in CPython
         mine, theirs = DequeIterator(self, backwards=False), DequeIterator(other, backwards=False)
         while True:
             one, twin = mine.advance(tx), theirs.advance(tx)
@@ -198,6 +204,7 @@ class DequeTracker(Tracker):
         """A call of `deque`; one that holds itself is made empty and filled."""
         kind = writer.constant(deque, "deque")
         if reaches_itself(self):
+            # named before its items are written, which refer to it
             name = writer.define(self, f"{kind}((), {self.maxlen})", "deque")
             writer.statement(f"{name}.extend({self._display(writer)})")
             return name
@@ -257,6 +264,7 @@ class DequeIterator(IteratorTracker):
         if self.index >= len(self.items):
             return None
         self.index += 1
+        # an iterator forwards sees items that were replaced or turned around meanwhile
         return self.items[self.index - 1] if self.backwards else self.owner.items[self.index - 1]
 
     def children(self) -> Iterator[Tracker]:
@@ -286,6 +294,7 @@ def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing deque; its items are not read before the trace needs them, its `maxlen` is guarded."""
     assert isinstance(value, deque)
     tx.guard(source, TypeIs(deque))
+    # `maxlen` cannot be set, but another deque of the next call may have another one
     tx.wrap(value.maxlen, Attribute(source, "maxlen")).realize()
 
     def read() -> list[Tracker]:

@@ -20,10 +20,12 @@ def native_kind(cls: type) -> type:
 
 def _call_class(tx: TraceContext, instance: Tracker, *args: Tracker) -> Tracker:
     cls = instance.python_type
+    # as an existing class, so that its `__new__` and `__init__` are traced
     return tx.wrap(cls, Pinned(cls, qualified_name(cls))).call(tx, args, {}).realize()
 
 
 def _check_factory(instance: Tracker) -> None:
+    # C code reads the C member, past an override that the program would see
     if overrides(instance.python_type, defaultdict, "default_factory"):
         instance.unsupported("copying it with a default_factory of its own")
 
@@ -52,6 +54,7 @@ def merge_into_copy(
         new = _call_class(tx, like, left)
         check_ordered_update(new)
     part = new.builtin_part_or_self(tx)
+    # C code of the builtin class goes on with the copy, and sees no override of `__ior__`
     result = part.inplace(tx, "|", right) if issubclass(part.python_type, dict) else None
     return new if result is part else new.unsupported("updating it with another dict")
 

@@ -37,6 +37,7 @@ class DictItem:
     def is_restored(self, existing: dict[object, object], source: Source) -> bool:
         """Whether the existing dict has this very item; False where that is not known."""
         if not self.original or not self.key.is_python_constant():
+            # another key cannot be looked up in the real dict without running its `__hash__`
             return self.original and not self.changed
         key = self.key.as_python_constant()
         return not self.changed or is_same_value(
@@ -63,7 +64,9 @@ class DictItems:
         """The items in the order in which they were stored. `move_to_end`
         does not change it, and a plain dict has no other."""
         if not self.moves:
+            # the order of storing is that of the items until one is moved
             return list(self.by_name.values())
+        # original items keep their place in the real dict, new ones come behind them in the order of storing
         return sorted(self.by_name.values(), key=lambda item: (not item.original, item.rank))
 
     def items_to_move(self) -> list[DictItem]:
@@ -79,6 +82,7 @@ class DictItems:
 def update_pair(tx: TraceContext, cls: type, index: int, pair: Tracker) -> tuple[Tracker, Tracker]:
     """The key and the value of one element of an update sequence; TypeError or ValueError when it is not a pair."""
     ordered = issubclass(cls, OrderedDict)
+    # `OrderedDict.update` (`mutablemapping_update`) words its errors in its own way
     if not ordered and not any(defines(pair.python_type, name) for name in ("__iter__", "__getitem__")):
         _raise_not_a_pair(tx, index)
     members = unpack(tx, pair)
@@ -103,6 +107,7 @@ def compare_values(
 ) -> bool | None:
     """Whether two dicts of as many items have equal values under equal keys. None where code of the user, which
     compares the values, has changed one of the dicts."""
+    # both lists of keys, to notice changes by an `__eq__` of a value
     names, same = (list(mine), list(theirs)), True
     for name in names[0]:
         item, twin = mine.get(name), theirs.get(name)

@@ -57,6 +57,7 @@ class DictIterator(IteratorTracker):
         tx.changes.note(self)
         if self.owner is None:
             return None
+        # before the end is looked at: CPython raises after the last item too
         self._check_unchanged(tx)
         if self.index >= len(self.known_items):
             self.owner = None
@@ -67,6 +68,7 @@ class DictIterator(IteratorTracker):
     def _check_unchanged(self, tx: TraceContext) -> None:
         ordered = "odict" in class_name(self.kind)
         if ordered and self.state.structure != self.versions[0]:
+            # an iterator of an OrderedDict is exhausted once it has raised, one of a dict raises again each time
             self.owner = None
             raise_observed(tx, RuntimeError, "OrderedDict mutated during iteration")
         if self.spoiled or len(self.state.by_name) != len(self.known_items):
@@ -87,6 +89,7 @@ class DictIterator(IteratorTracker):
         make = writer.constant(iter, "iter")
         backwards = writer.constant(reversed, "reversed")
         if self.owner is None:
+            # exhausted for good in CPython: an iterator over its dict would go on if that grew
             return self.text.format(f"{writer.constant(dict, 'dict')}()", iter=make, reversed=backwards)
         if self.spoiled or self._has_moved():
             self.unsupported("building it again after its dict changed")

@@ -52,6 +52,7 @@ def _setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Trac
 def ordered_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE) -> Tracker:
     """`self.setdefault(key, default)`; unlike `dict.setdefault` it
     takes keywords, and stores by `self[key] = default`."""
+    # `OrderedDict.setdefault` stores by `__setitem__` of a subclass, which `dict.setdefault` does not
     if self.owner is not None:
         check_ordered_update(self.owner)
     return _setdefault(tx, self, key, default)
@@ -77,6 +78,7 @@ def ordered_pop(tx: TraceContext, self: DictTracker, key: Tracker, default: Trac
 
 def _raise_key(tx: TraceContext, key: Tracker) -> NoReturn:
     """KeyError as Objects/odictobject.c raises it: None gives no argument, a tuple gives one for each item."""
+    # `PyErr_SetObject` takes None for no value, and a tuple for the arguments
     if isinstance(key, Constant) and key.value is None:
         raise_observed(tx, KeyError)
     items = find_tuple_part(tx, key)
@@ -193,6 +195,7 @@ def check_factory(tx: TraceContext, factory: Tracker) -> None:
     factory = factory.realize()
     if isinstance(factory, Constant) and factory.value is None:
         return
+    # that a class has `__call__` may change until the next call
     guard_class_attribute(tx, factory.python_type, "__call__")
     if not defines(factory.python_type, "__call__"):
         raise_observed(tx, TypeError, _NO_FACTORY)

@@ -55,8 +55,10 @@ def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
 @ROWS.entry(REMAINS, DictTracker)
 def dict_remains(tracker: DictTracker) -> Iterable[object]:
     """The items under keys that the trace neither dropped nor stored; none once all were read."""
+    # what a deferred store replaced is not known; what was read is reached through the trackers
     if tracker.value is None or tracker.is_complete or tracker.deferred_stores:
         return ()
+    # the values under these keys are dropped by replay, their keys stay
     touched = [item.key for item in tracker.known_items.values() if item.original and item.changed]
     keys = [key.value for key in (*tracker.dropped.values(), *touched) if isinstance(key, Constant)]
     return [
@@ -65,6 +67,7 @@ def dict_remains(tracker: DictTracker) -> Iterable[object]:
 
 
 def _is_any(key: object, keys: list[object]) -> bool:
+    # types first: comparing with a key of the user's class would run its code
     return any(type(one) is type(key) and one == key for one in keys)
 
 
@@ -99,6 +102,7 @@ def default_text(tx: TraceContext, value: Tracker, join: Join) -> str:
 def copy_to_real_dict(value: object) -> dict[object, object]:
     """The items of an instance of a dict subclass, read without overrides of the subclass."""
     assert isinstance(value, dict)
+    # `dict(value)` would call `keys` and `__getitem__` where the subclass has an `__iter__` of its own
     return {key: dict.__getitem__(value, key) for key in dict.__iter__(value)}
 
 
@@ -117,6 +121,7 @@ def wrap_dict_part(tx: TraceContext, value: object, source: Source, cls: type) -
 def wrap_default_part(tx: TraceContext, value: object, source: Source, cls: type) -> Tracker:
     """The dict part of an existing instance of a subclass of defaultdict, with its factory."""
     assert isinstance(value, dict)
+    # a `default_factory` of the subclass hides the member that C code reads
     if not isinstance(value, defaultdict) or overrides(cls, defaultdict, "default_factory"):
         return DictTracker(source, cls, value).unsupported("an override of what a defaultdict does")
     factory = lazy(tx, value.default_factory, Attribute(source, "default_factory"))

@@ -59,6 +59,7 @@ class ViewTracker(Tracker):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of the view type, and `mapping`: a read-only proxy of the dict."""
+        # a new proxy for each access, as in CPython
         if name == "mapping":
             return ProxyTracker(self.owner)
         return builtin_attribute(tx, self, name)
@@ -69,6 +70,7 @@ class ViewTracker(Tracker):
 
     def iterator(self, tx: TraceContext, backwards: bool) -> Tracker:
         self.owner.read_all(tx)
+        # the type of an iterator is asked from a dict of the same kind
         sample: OrderedDict[str, object] | dict[str, object]
         sample = OrderedDict() if issubclass(self.owner.kind, OrderedDict) else {}
         view = getattr(sample, self.name)()
@@ -94,6 +96,7 @@ class ViewTracker(Tracker):
             return self.owner.contains(tx, item)
         if self.name == "values":
             return Constant(any(known_equal(tx, value, item) for value in self.trackers(tx)))
+        # C code takes the items of a tuple, or of a subclass, as they are stored
         pair = find_tuple_part(tx, item)
         if pair is None or len(pair.items) != 2:
             return Constant(False)
@@ -129,9 +132,11 @@ class ViewTracker(Tracker):
     def _intersect(self, tx: TraceContext, other: Tracker) -> Tracker:
         exact = find_set_part(tx, other)
         size = self.owner.size(tx)
+        # as `_PyDictView_Intersect`: the order of the result depends on which operand is gone through
         if exact is not None and exact.kind is set and size <= len(exact.read_all(tx)):
             return exact.combine(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
         view: ViewTracker = self
+        # the smaller view is gone through, the larger one is searched
         if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
             view, other = other, self
         found = [item for item in unpack(tx, other) if known_truth(tx, view.contains(tx, item))]
@@ -150,6 +155,7 @@ class ViewTracker(Tracker):
     def _compare_items(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """Values need not be hashable, so equality tests `item in
         other`, as CPython's `all_contained_in`; `<` and others break."""
+        # a subset test hashes the pairs first, with errors for values that have no hash
         if symbol not in ("==", "!="):
             return self.unsupported(f"comparing with {symbol}")
         mine, theirs = self.owner.size(tx), other.length(tx).as_python_constant()
@@ -158,6 +164,7 @@ class ViewTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A view of values hashes by identity; TypeError for views of keys and items."""
+        # keys by identity have to stay different objects in later calls
         tx.changes.note_key(self)
         return ("object", self) if self.name == "values" else raise_unhashable(tx, self)
 
@@ -211,6 +218,7 @@ class ProxyTracker(Tracker):
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self | other`: a dict."""
+        # CPython unwraps both operands
         right = other.owner if isinstance(other, ProxyTracker) else other
         return self.owner.binary(tx, symbol, right)
 
@@ -271,6 +279,7 @@ def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> T
 def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
     """`MappingProxyType(dict)`; breaks the graph for any other mapping."""
     part = mapping.builtin_part_or_self(tx)
+    # a proxy calls the methods of a subclass, which the tracker of the dict part does not
     if not isinstance(part, DictTracker) or part is not mapping:
         return mapping.unsupported("a mapping proxy over it")
     return ProxyTracker(part)
@@ -278,6 +287,7 @@ def call_proxy(tx: TraceContext, mapping: Tracker, /) -> Tracker:
 
 def dict_behind(view: object) -> object:
     """The dict behind a view or proxy: the only object it refers to."""
+    # not `mapping`, which gives a proxy and not the dict itself
     (owner,) = gc.get_referents(view)
     return owner
 
@@ -293,6 +303,7 @@ def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
     if isinstance(value, MappingProxyType):
         return ProxyTracker(part, source) if part is owner else owner.unsupported("a mapping proxy over it")
     name = next(name for (_, name), kind in VIEW_TYPES.items() if kind is type(value))
+    # `dict.keys(ordered)` gives the order of the dict part
     if VIEW_TYPES[issubclass(part.kind, OrderedDict), name] is not type(value):
         return owner.unsupported("a view of dict's own, which gives another order,")
     return ViewTracker(part, name, source)

@@ -24,6 +24,7 @@ def write_new_dict(
 ) -> str:
     """Emit a new dict of one of `PLAIN_KINDS`: a display, or an empty one that is filled if it holds itself or has attributes."""
     stored, moved = state.in_stored_order(), state.items_to_move()
+    # a display cannot name the dict, and attributes need a name to be set on
     if fills := bool(attributes) or reaches_itself(tracker):
         name = writer.define(tracker, _write_call(writer, cls, factory, "{}"), "dict")
         for item in stored:
@@ -60,6 +61,7 @@ def write_dict_changes(
     is_plain = cls in PLAIN_KINDS
     store = "" if is_plain else writer.constant(base.__setitem__, "setitem")
     delete = "" if is_plain else writer.constant(base.__delitem__, "delitem")
+    # before any store: a key that was deleted and stored again comes last in the order
     for key in dropped:
         name = writer.value(key)
         writer.statement(f"del {place}[{name}]" if is_plain else f"{delete}({place}, {name})")
@@ -69,7 +71,9 @@ def write_dict_changes(
     text = "{}[{}] = {}" if is_plain else f"{store}({{}}, {{}}, {{}})"
     for item in changed:
         writer.statement(text.format(place, writer.value(item.key), writer.value(item.value)))
+    # after all stores, when each key is there
     _write_moves(place, state.items_to_move(), writer)
+    # last, as in the trace: nothing was looked up after the first of them
     for key, value in deferred:
         writer.statement(text.format(place, writer.value(key), writer.value(value)))
 

@@ -45,6 +45,7 @@ from framesmith.variables.core.unspecialized import break_on_changing_value, req
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.index import known_equal
 
+# of the classes whose `__iter__` is C code
 _NATIVE_MODULES: Final = ("builtins", "collections")
 _NO_ATTRIBUTE: Final = find_error_text(setattr, {}, "{}", None)
 
@@ -103,13 +104,16 @@ class DictTracker(Tracker):
         if self.is_complete:
             return self.known_items
         assert self.value is not None and self.source is not None
+        # before the tracker changes: it may break the graph
         self._check_readable(tx)
         self.is_complete = True
         keys = keys_in_order(self.value)
         tx.note("has its keys or length", self.source)
         exact = all(is_plain_constant(key) for key in keys)
+        # keys that are no plain constants are read by their position, and guarded one by one
         tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
         known, self.state.by_name = self.known_items, {}
+        # the items that are known come into the order of the real dict
         for index, key in enumerate(keys):
             tracker = from_python(tx, key) if exact else from_key(tx, self, index, key)
             name = tracker.hash_key(tx)
@@ -121,6 +125,7 @@ class DictTracker(Tracker):
                 place = place_of(self.source, index, key, exact)
                 value = lazy(tx, dict.__getitem__(self.value, key), place)
                 self.known_items[name] = DictItem(tracker, value, True, rank=index)
+        # what the trace added comes behind all that was there, in the order of storing
         self.known_items.update({name: item for name, item in known.items() if not item.original})
         return self.known_items
 
@@ -132,21 +137,26 @@ class DictTracker(Tracker):
     def find(self, tx: TraceContext, key: Tracker) -> DictItem | None:
         """The item of a key, or None; guards that an existing dict has the key, or has not."""
         key = key.realize()
+        # the last store under an equal key counts
         for stored, given in reversed(self.deferred_stores):
             if known_equal(tx, stored, key):
                 return DictItem(key, given)
         name = hash_key_of(tx, key, as_dict_key, self.kind)
         item = self.known_items.get(name)
+        # a key that was deleted is missing, whatever the real dict still holds
         if item is not None or self.is_complete or name in self.dropped:
             return item
+        # a guard on one key must run no `__eq__` or `__hash__` of the user: neither of this key ...
         if not isinstance(key, Constant) or not is_plain_constant(key.value):
             return self.read_all(tx).get(name)
         assert self.value is not None and self.source is not None
         if self._plain is None:
+            # ... nor of one that the dict holds; asked once, as the real dict does not change during the trace
             self._plain = all(is_plain_constant(existing) for existing in dict.keys(self.value))
         if not self._plain:
             return self.read_all(tx).get(name)
         if not dict.__contains__(self.value, key.value):
+            # the absence of this one key is guarded, so that the dict may grow by others
             tx.note("is not there", self.source, key.value)
             tx.guard(self, HasKey(key.value, False))
             return None
@@ -173,9 +183,11 @@ class DictTracker(Tracker):
         if self.is_complete:
             return len(self.known_items)
         assert self.value is not None
+        # before anything is guarded: it may break the graph
         self._check_readable(tx)
         tx.note("has its keys or length", self.source)
         tx.guard(self, LengthIs(dict.__len__(self.value)))
+        # `known_items` lacks the items of the real dict that were not read; `dropped` are gone from it
         new = sum(not item.original for item in self.known_items.values())
         return dict.__len__(self.value) - len(self.dropped) + new
 
@@ -185,11 +197,13 @@ class DictTracker(Tracker):
         if self.deferred_stores or is_unspecialized_key(key.realize()):
             self._store_without_lookup(tx, key.realize(), value)
             return
+        # before the change is noted, since it may break the graph
         item = self.find(tx, key)
         tx.changes.note(self)
         if item is None:
             self.state.add(key.realize().hash_key(tx), key.realize(), value)
         else:
+            # the key object stays the first one, as in CPython
             item.value, item.changed = value, True
 
     def _store_without_lookup(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
@@ -210,6 +224,7 @@ class DictTracker(Tracker):
         self.state.structure += 1
         name = key.realize().hash_key(tx)
         del self.known_items[name]
+        # only what the real dict has is deleted by replay
         if item.original:
             self.dropped[name] = item.key
         return item.value
@@ -239,6 +254,7 @@ class DictTracker(Tracker):
     # -- slots -------------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
         """Whether all keys and values are known; False for an existing dict that was not read whole."""
+        # a dict that holds itself is no constant; no defaultdict is built as one
         if self._visiting or not self.is_complete or self.kind is defaultdict:
             return False
         self._visiting = True
@@ -264,6 +280,7 @@ class DictTracker(Tracker):
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """An OrderedDict takes names that its class lacks; AttributeError for a dict, else a graph break."""
+        # a name of the class may be a data descriptor or read-only
         if self.kind is OrderedDict and not hasattr(OrderedDict, name):
             tx.changes.note(self)
             self.attributes[name] = value
@@ -306,6 +323,7 @@ class DictTracker(Tracker):
         if factory is None or (isinstance(factory, Constant) and factory.value is None):
             raise_observed(tx, KeyError, key)
         value = factory.call(tx, [], {})
+        # C code stores by `self[key] = value`, so a `__setitem__` of a derived class runs
         (self.owner or self).set_subscript(tx, key, value)
         return value
 
@@ -330,11 +348,13 @@ class DictTracker(Tracker):
         left = other.builtin_part_or_self(tx)
         if symbol != "|" or not isinstance(left, DictTracker) or native_kind(self.kind) is dict:
             return None
+        # as `dict | OrderedDict` gives an OrderedDict, by the reflected method of the derived type
         return left._merge(tx, left if native_kind(left.kind) is native_kind(self.kind) else self, self)
 
     def _merge(self, tx: TraceContext, like: "DictTracker", right: "DictTracker") -> Tracker:
         """`self | right`, of the type of `like`, which is one of them."""
         cls = native_kind(like.kind)
+        # methods of the derived types copy by calling the class of the instance
         if cls is not dict and like.owner is not None:
             factory = like.factory or Constant(None)
             return merge_into_copy(tx, like.owner, factory, self.owner or self, right.owner or right)
@@ -361,6 +381,7 @@ class DictTracker(Tracker):
             return copy_default(tx, self.owner, self.factory or Constant(None), self.owner)
         holder = self.kind if self.owner is None else self.owner.python_type
         iterates = owner_of(holder, "__iter__")
+        # C code reads past the class only where iteration is that of C code
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
             self.unsupported("copying it by an __iter__ of its own")
         result = DictTracker(None, cls, None, self.factory)
@@ -372,6 +393,7 @@ class DictTracker(Tracker):
         """`self.update(other)`: a mapping, anything with `keys()`, or an iterable of pairs."""
         other = other.realize()
         right = other.builtin_part_or_self(tx)
+        # `keys` and `__getitem__` of a subclass are called unless C code copies its items directly
         if isinstance(right, DictTracker) and (other is right or copies_items(other.python_type)):
             for key, value in right.items(tx):
                 self.store(tx, key, value)
@@ -396,6 +418,7 @@ class DictTracker(Tracker):
             return False
         if (same := compare_values(tx, mine, theirs)) is None:
             return self.unsupported("comparing it with a dict while code of the user changes one of them")
+        # two of them are equal only in the same order; with a plain dict the order does not count
         ordered = issubclass(self.kind, OrderedDict) and issubclass(other.kind, OrderedDict)
         return same and (not ordered or list(mine) == list(theirs))
 
@@ -426,6 +449,7 @@ class DictTracker(Tracker):
         if (
             self.value is None
             or self.source is None
+            # a key that was deleted and stored again has another place in the order
             or self.dropped
             or self.deferred_stores
             or self.attributes
@@ -456,6 +480,7 @@ def make_dict_tracker(
     for key, value in pairs:
         key = key.realize()
         if not key.is_python_constant():
+            # other keys need `store`, which looks for equal ones
             key.unsupported("use as a key")
         name = constant_key(key.as_python_constant())
         if name in result.known_items:

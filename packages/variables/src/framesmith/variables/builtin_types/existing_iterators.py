@@ -64,17 +64,21 @@ class ExistingIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item, read ahead, or None; guards that it exists, or that the iterator is exhausted."""
+        # for good, as in CPython; a guard says that the real one has no more items
         if self.exhausted:
             return None
         require_specializable(tx, self)
+        # each look copies the iterator, so a loop over it would take time by the square of its length
         if is_long_to_look_into(self.value):
             break_on_changing_value(self.describe())
+        # before the guard, which would describe the container as it was when the trace began
         self._check_untouched(tx)
         try:
             has_next = has_at_least(self.value, self.taken + 1)
         except ValueError as error:  # a strict zip: it raises in the program, when the iterator gets there
             raise GraphBreak(UNKNOWN_ITERATOR, str(error)) from error
         if not has_next:
+            # also that nothing more is there: the same entry must not serve a longer iterator
             tx.guard(self, IteratorExhaustedAfter(self.taken))
             tx.changes.note(self)
             self.exhausted = True
@@ -89,9 +93,11 @@ class ExistingIterator(IteratorTracker):
     def _check_untouched(self, tx: TraceContext) -> None:
         """Break when the trace changed a container behind this iterator, or advanced one that shares its position:
         reading ahead sees the old state. Guards that changed containers stay other objects on later calls."""
+        # objects made in the trace cannot be behind an iterator that existed before
         changes = [one for one in tx.changes.changed_trackers() if one is not self and one.source is not None]
         if not changes:  # as a rule: what is behind the iterator need not be looked for at each advance
             return
+        # bytearray has no row as a builtin type, but can be iterated over and changed
         containers = (*tx.registry[CONTAINERS], bytearray)
         behind = containers_behind(self.value, containers)
         for changed in changes:
@@ -103,6 +109,7 @@ class ExistingIterator(IteratorTracker):
             for index, value in enumerate(behind):
                 if type(value) is not changed.python_type:
                     continue
+                # the very container of this call; of any other one, later calls have to be told apart
                 if getattr(changed, "value", None) is value:
                     raise GraphBreak(UNKNOWN_ITERATOR, "the container behind an iterator was changed")
                 apart = DistinctObjects(
@@ -113,6 +120,7 @@ class ExistingIterator(IteratorTracker):
     def replay(self, writer: Writer) -> None:
         """Advance the real iterator."""
         place = writer.load(self.source)
+        # by far the most frequent: one round of a loop
         if self.taken == 1:
             writer.statement(f"{writer.constant(next, 'next')}({place})")
         elif self.taken:
@@ -135,6 +143,7 @@ def container_at(index: int, containers: tuple[type, ...]) -> Callable[[object],
 def containers_behind(iterator: object, containers: tuple[type, ...]) -> list[object]:
     """The containers that an iterator and its inner iterators read from. `containers`: the types that count as such."""
     flat = [inner for inner in inner_iterators(iterator) if type(inner) not in COMBINING]
+    # an iterator in C refers to what it reads, and has no attribute that names it
     return [value for inner in flat for value in gc.get_referents(inner) if isinstance(value, containers)]
 
 
@@ -144,6 +153,7 @@ def inner_iterators(iterator: object) -> list[object]:
     while pending:
         current = pending.pop()
         found.append(current)
+        # only these hold iterators that they advance; a `map` also holds its function
         if type(current) in COMBINING:
             pending.extend(part for part in parts(current) if hasattr(type(part), "__next__"))
     return found
@@ -155,6 +165,7 @@ def shares(one: object, other: object) -> bool:
     return any(id(inner) in mine for inner in inner_iterators(other))
 
 
+# not by exact type: whether an iterator can be looked into depends on what it runs over
 @ROWS.wrap_when(35, lambda _, value: can_clone(value))
 def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing iterator over builtin containers, one that `can_clone` accepts."""
@@ -166,8 +177,10 @@ def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
 def wrap_count(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing `count` of ints with the step 1. Its number is read as an int of the program is, so that it may change."""
     tx.guard(source, TypeIs(itertools.count))
+    # other counts hold numbers that would have to be guarded, and `repr` of which may run code
     if not counts_by_one(value):
         raise GraphBreak(UNKNOWN_ITERATOR, f"{source.text()} counts other things than ints, or not by one")
+    # of a type that is guarded, and exact ints: no code of the user runs in this check
     tx.guard(CallResult(source, counts_by_one), EqualTo(True))
     number = tx.wrap(next_number(value), CallResult(source, next_number))
     return CountIterator(number.realize(), Constant(1), source)
@@ -176,6 +189,7 @@ def wrap_count(tx: TraceContext, value: object, source: Source) -> Tracker:
 def counts_by_one(counter: object) -> bool:
     """Whether the next number of a `count` is an int, and the step is 1; no method of a number runs."""
     held = gc.get_referents(counter)  # from Python 3.15 on with its class
+    # with a step other than 1 the text is `count(0, 2)`
     return all(type(one) is int or one is itertools.count for one in held) and "," not in repr(counter)
 
 
@@ -194,6 +208,7 @@ def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
         tx.guard(CallResult(source, is_strict_iterator), EqualTo(False))
     members = [tx.wrap(part, IteratorPart(source, index)) for index, part in enumerate(parts(value))]
     function, inner = members[0].realize(), [member.realize() for member in members[1:]]
+    # a `map` of the next call may go over more iterators
     tx.guard(CallResult(source, part_count), EqualTo(len(members)))
     tracker: Tracker
     tracker = (
@@ -201,6 +216,7 @@ def wrap_map(tx: TraceContext, value: object, source: Source) -> Tracker:
         if type(value) is map
         else FilterIterator(function, inner[0], filter, True)
     )
+    # set here, since those that a trace makes have none
     tracker.source = source
     return tracker
 

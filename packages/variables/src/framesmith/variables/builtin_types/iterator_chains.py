@@ -30,6 +30,7 @@ def check_end(error: ObservedException) -> None:
         try:
             raise error
         finally:
+            # the exception holds this frame through its traceback: a ring, which only the collector frees (ADR 0014)
             del error  # it holds this frame
 
 
@@ -58,10 +59,12 @@ class ZipIterator(IteratorTracker):
         for index, part in enumerate(self.parts):
             item = part.advance(tx)
             if item is None:
+                # the later iterators are not advanced: CPython looks at them only if the first one has ended
                 if self.strict:
                     self._check_ended(tx, index)
                 return None
             items.append(item)
+        # `zip()` of nothing is empty
         return TupleTracker(items) if items else None
 
     def _check_ended(self, tx: TraceContext, ended: int) -> None:
@@ -81,6 +84,7 @@ class ZipIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A call of `zip` on the iterators at their present positions."""
+        # a comma behind each part, so that `strict` may follow none
         parts = "".join([f"{writer.value(part)}, " for part in self.parts])
         return f"{writer.constant(zip, 'zip')}({parts}strict={self.strict})"
 
@@ -103,6 +107,7 @@ class EnumerateIterator(IteratorTracker):
         item = self.part.advance(tx)
         if item is None:
             return None
+        # after the item was taken, which may break the graph
         tx.changes.note(self)
         count, self.count = self.count, binary(tx, "+", self.count, ONE)
         return TupleTracker([count, item])
@@ -139,6 +144,7 @@ class MapIterator(IteratorTracker):
             items.append(item)
         try:
             return self.function.realize().begin_call(tx, items, {})
+        # a StopIteration of a function in C; that of a frame is seen by whoever runs it (ADR 0019)
         except ObservedException as error:
             check_end(error)
             return None
@@ -170,6 +176,7 @@ class FilterIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item that passes, or None; a test whose truth is known at run time only breaks the graph."""
+        # for None and for `bool` CPython tests the item itself, without a call
         by_itself = is_none(self.function) or (
             self.function.is_python_constant() and self.function.as_python_constant() is bool
         )
@@ -203,6 +210,7 @@ def call_zip(tx: TraceContext, *iterables: Tracker, strict: Tracker | None = Non
 @ROWS.call(enumerate)
 def call_enumerate(tx: TraceContext, iterable: Tracker, start: Tracker | None = None) -> Tracker:
     """`enumerate(iterable, start=0)`."""
+    # a number that may change stays one; only other types are asked for their index
     if start is not None and not isinstance(start, Constant) and start.python_type is not int:
         start = Constant(index_of(tx, start))
     if isinstance(start, Constant):

@@ -64,6 +64,7 @@ def _asks_length(reading: Callable[[Iterable[object]], object]) -> bool:
     return sample.asked
 
 
+# asked from the interpreter
 TUPLE_ASKS: Final = _asks_length(tuple)  # until 3.13
 """Whether `tuple(iterable)` asks for the length first, as `list` does."""
 
@@ -79,6 +80,7 @@ def unpack_sequence(tx: TraceContext, iterable: Tracker, refuse: Callable[[], ob
     """All items, as C code takes them that needs a sequence: what is no list or tuple gives its iterator
     to `list` (`PySequence_Fast`). `refuse` raises in place of a TypeError of `iter(iterable)`."""
     iterable = iterable.realize()
+    # exact types: C code reads these directly, and asks a subclass for its iterator
     if iterable.python_type in (list, tuple):
         return unpack(tx, iterable)
     if not defines(iterable.python_type, "__iter__") and not defines(iterable.python_type, "__getitem__"):
@@ -89,6 +91,7 @@ def unpack_sequence(tx: TraceContext, iterable: Tracker, refuse: Callable[[], ob
         if is_observed_instance(error, TypeError):
             refuse()
         raise
+    # the length of the iterator is asked for, since `list` is given that and not the iterable
     return unpack(tx, iterator, asks=True)
 
 
@@ -97,6 +100,7 @@ def unpack(tx: TraceContext, iterable: Tracker, *, asks: bool = False) -> list[T
     With `asks` it is asked for its length first, as by `list(iterable)`."""
     iterable = iterable.realize()
     iterator = iterable.iterate(tx).realize()
+    # after `iter`, as in CPython
     if asks:
         iterable.ask_length(tx)
     items: list[Tracker] = []
@@ -136,6 +140,7 @@ class SequenceIterator(IteratorTracker):
         if self.sequence is None:
             return None
         if self.index >= len(self.items):
+            # CPython lets go of the sequence, so that items added later are not given
             self.sequence, self.items = None, ()
             return None
         self.index += 1
@@ -190,6 +195,7 @@ class ReversedIterator(IteratorTracker):
         make = writer.constant(reversed, "reversed")
         if self.sequence is None:
             return f"{make}({'[]' if self.kind is LIST_REVERSED else '()'})"
+        # a new one begins at the end of the sequence as it is after the graph, which may have grown
         name = writer.define(self, f"{make}({writer.value(self.sequence)})", "iterator")
         writer.statement(f"{name}.__setstate__({self.index})")
         return name
@@ -200,6 +206,7 @@ def at_index(tracker: Tracker, writer: Writer, text: str, index: int) -> str:
     if index == 0:
         return text
     name = writer.define(tracker, text, "iterator")
+    # without taking items, which a list may have lost meanwhile
     writer.statement(f"{name}.__setstate__({index})")
     return name
 

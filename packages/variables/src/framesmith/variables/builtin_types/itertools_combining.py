@@ -116,10 +116,12 @@ class PairwiseIterator(IteratorTracker):
     def reconstruct(self, writer: Writer) -> str:
         """`pairwise` of the remaining items, the one that was read already included."""
         make = writer.constant(itertools.pairwise, "pairwise")
+        # exhausted for good: the input may have got more items
         if self.part is None:
             return f"{make}(())"
         rest = writer.value(self.part)
         if self.before is not None:
+            # the item was taken from the input already, which the program may share
             rest = f"{writer.constant(itertools.chain, 'chain')}(({writer.value(self.before)},), {rest})"
         return f"{make}({rest})"
 
@@ -165,6 +167,7 @@ class AccumulateIterator(IteratorTracker):
         """`accumulate` that begins with the present total, which the program was given already and is skipped."""
         make = writer.constant(itertools.accumulate, "accumulate")
         function = "None" if self.function is None else writer.value(self.function)
+        # a real `accumulate` cannot be given a total, only an initial value, which it gives first
         initial = self.pending or self.total
         text = f"{make}({writer.value(self.part)}, {function}"
         text = f"{text})" if initial is None else f"{text}, initial={writer.value(initial)})"
@@ -210,6 +213,7 @@ class LongestIterator(IteratorTracker):
     def reconstruct(self, writer: Writer) -> str:
         """`zip_longest` of the remaining items."""
         make = writer.constant(itertools.zip_longest, "zip_longest")
+        # an empty tuple keeps the place of one that has ended
         parts = "".join(["(), " if part is None else f"{writer.value(part)}, " for part in self.parts])
         return f"{make}({parts}fillvalue={writer.value(self.fill)})"
 
@@ -239,6 +243,7 @@ class PoolIterator(IteratorTracker):
         """The next tuple of items, or None at the end."""
         tx.changes.note(self)
         row = next(self.rows, None)
+        # counted at the end too: the new one is exhausted as this one is
         self.taken += 1
         if row is None:
             return None
@@ -251,6 +256,7 @@ class PoolIterator(IteratorTracker):
     def reconstruct(self, writer: Writer) -> str:
         """A new iterator over the inputs, advanced by as many results as were taken."""
         make = writer.constant(self.kind, class_name(self.kind))
+        # the others choose all positions from one input
         pools = self.pools if self.kind is itertools.product else self.pools[:1]
         text = self.text.format(", ".join([write_tuple(writer, pool) for pool in pools]), make=make)
         if not self.taken:

@@ -44,7 +44,9 @@ class GroupByIterator(IteratorTracker):
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """Skip to the next key, and return it with its group; the items left in the group before are lost."""
+        # first, as in C: a group that was handed out before is at its end from here on
         self.group = None
+        # nothing was read yet, or the items are still those of the group that was returned last
         while self.key is None or (self.target is not None and known_equal(tx, self.target, self.key)):
             if not self.step(tx):
                 return None
@@ -80,8 +82,10 @@ class GroupIterator(IteratorTracker):
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item while its key equals the key of the group; None afterwards, or once `groupby` went on."""
         owner = self.owner
+        # groups share one input: one that is not the last cannot go on
         if owner.group is not self:
             return None
+        # else the item was read already, by the search for the next key
         if owner.item is None and not owner.step(tx):
             return None
         assert owner.key is not None
@@ -116,9 +120,11 @@ class TeeSource(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A `tee` over the items read so far and the remaining ones."""
+        # all that any of them has taken: those that lag behind are still to give them
         items = "".join([f"{writer.value(item)}, " for item in self.taken])
         chain = writer.constant(itertools.chain, "chain")
         tee = writer.constant(itertools.tee, "tee")
+        # one `tee` for all, so that they share their input as before
         return f"{tee}({chain}(({items}), {writer.value(self.part)}), {self.count})"
 
 

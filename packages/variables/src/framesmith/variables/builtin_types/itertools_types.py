@@ -62,6 +62,7 @@ class ChainIterator(IteratorTracker):
         if self.outer is None:
             return f"{chain}()"
         outer = writer.value(self.outer)
+        # the present iterator is given as it is: calling `iter` on it gives itself
         if self.inner is not None:
             outer = f"{chain}(({writer.value(self.inner)},), {outer})"
         return f"{chain}.from_iterable({outer})"
@@ -87,6 +88,7 @@ class SliceIterator(IteratorTracker):
         tx.changes.note(self)
         if self.part is None:
             return None
+        # not past `stop`: items behind it stay in the input, which the program may share
         skip = self.start if self.stop is None else min(self.start, self.stop)
         for _ in range(skip):
             if self.part.advance(tx) is None:
@@ -152,6 +154,7 @@ class CountIterator(IteratorTracker):
     def replay(self, writer: Writer) -> None:
         """Advance the existing one."""
         assert self.source is not None
+        # CPython has no way to set the number of an existing `count`
         place = writer.load(self.source)
         writer.statement(f"{writer.constant(advance_by, 'advance_by')}({place}, {self.taken})")
 
@@ -224,12 +227,14 @@ class CycleIterator(IteratorTracker):
     def reconstruct(self, writer: Writer) -> str:
         """A `cycle` over the saved and the remaining items, advanced to the same position."""
         make = writer.constant(itertools.cycle, "cycle")
+        # the first pass is over: a new cycle that begins at the present place gives the same
         if self.part is None:
             place = self.place % len(self.saved) if self.saved else 0
             return f"{make}({write_tuple(writer, self.saved[place:] + self.saved[:place])})"
         if not self.saved:
             return f"{make}({writer.value(self.part)})"
         chain = writer.constant(itertools.chain, "chain")
+        # the real one saves the items of the first pass itself, so it has to be given them again
         text = f"{make}({chain}({write_tuple(writer, self.saved)}, {writer.value(self.part)}))"
         name = writer.define(self, text, "iterator")
         writer.statement(f"{writer.constant(advance_by, 'advance_by')}({name}, {len(self.saved)})")
@@ -277,6 +282,7 @@ class WhileIterator(IteratorTracker):
         make = writer.constant(self.kind, class_name(self.kind))
         if not self.switched:
             return f"{make}({writer.value(self.test)}, {writer.value(self.part)})"
+        # a `takewhile` that has ended never looks at its input again
         part = "()" if self.kind is itertools.takewhile else writer.value(self.part)
         return f"{make}({writer.constant(always_false, 'always_false')}, {part})"
 

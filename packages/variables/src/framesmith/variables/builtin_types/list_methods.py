@@ -58,6 +58,7 @@ def list_remove(tx: TraceContext, self: ListTracker, value: Tracker, /) -> Track
     place = find(tx, self.items, value)
     if place is None:
         raise_observed(tx, ValueError, "list.remove(x): x not in list")
+    # a slice, since the comparison may have shrunk the list: CPython then removes nothing and raises nothing
     del self.change(tx)[place : place + 1]
     return NONE
 
@@ -72,6 +73,7 @@ def list_clear(tx: TraceContext, self: ListTracker, /) -> Tracker:
 @ROWS.call(list.copy)
 def list_copy(tx: TraceContext, self: ListTracker, /) -> Tracker:
     """`self.copy()`."""
+    # a plain list also for an instance of a subclass
     return ListTracker(self.items)
 
 
@@ -109,11 +111,13 @@ def list_sort(
     descending = reverse is not None and known_truth(tx, reverse)
     function = None if key is None or (isinstance(key, Constant) and key.value is None) else key
     items = list(self.items)
+    # CPython takes the items out, so that a key function which looks at the list sees it empty
     self.change(tx).clear()
     try:
         sort_items(tx, items, None if function is None else lambda i: function.call(tx, [i], {}), descending)
         modified = bool(self.items)
     finally:
+        # also after an exception or a graph break: items are never lost
         self.change(tx)[:] = items
     if modified:
         raise_observed(tx, ValueError, "list modified during sort")

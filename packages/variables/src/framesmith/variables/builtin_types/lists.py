@@ -36,6 +36,7 @@ from framesmith.variables.core.wrap_rules import lazy
 
 ROWS: Final = Rows()
 
+# typed without operands: `refuse` below gives it an int for a slice
 STORE: Final[Callable[..., None]] = operator.setitem
 
 
@@ -66,6 +67,7 @@ class ListTracker(Tracker):
     def items(self) -> list[Tracker]:
         """The items; the same list object as long as the tracker lives."""
         if self._read is not None:
+            # in place, since iterators and callers hold this list object
             self._items[:0] = self._read()  # which may break the graph
             self._read = None
         return self._items
@@ -81,6 +83,7 @@ class ListTracker(Tracker):
         if self._read is None:
             return False
 
+        # kept instead of the function that reads, so that any later look breaks the graph
         def refuse() -> NoReturn:
             raise GraphBreak(UNSUPPORTED_VALUE, what)
 
@@ -94,6 +97,7 @@ class ListTracker(Tracker):
 
     def is_python_constant(self) -> bool:
         """Whether all items are known; a list that holds itself is not."""
+        # reached again through its own items
         if self._visiting:
             return False
         self._visiting = True
@@ -108,6 +112,7 @@ class ListTracker(Tracker):
 
     def change(self, tx: TraceContext) -> list[Tracker]:
         """The items, for a caller that is about to change them: noted for replay."""
+        # read first: a graph break before the change is noted can resume at this very operation
         items = self.items
         tx.changes.note(self)
         return items
@@ -158,6 +163,7 @@ class ListTracker(Tracker):
             with user_errors(tx):  # the real list words it, differently in each Python version
                 STORE(list(self.items), place, 0)
 
+        # all taken before the list changes: they may come from it, or break the graph
         values = unpack_sequence(tx, value, refuse)
         tx.changes.note(self)
         with user_errors(tx):
@@ -199,14 +205,17 @@ class ListTracker(Tracker):
         """Append the items of an iterable one by one: each is in the list before the next one is computed."""
         iterable = iterable.realize()
         if isinstance(iterable, ListTracker):
+            # a copy: `a += a` would not end
             given = tuple(iterable.items)
             tx.changes.note(self)
             # the own items stay unread: a loop that collects results needs no guard on their number (ADR 0010)
             self._items.extend(given)
             return
+        # an instance of a subclass of list comes here too: CPython asks it for its iterator
         iterator = iterable.iterate(tx)
         iterable.ask_length(tx)
         tx.changes.note(self)
+        # an iterator without end that is made in the trace would hang it
         limit = len(self._items) + MOST_ITEMS
         while (item := iterator.advance(tx)) is not None:
             self.append(tx, item)
@@ -250,13 +259,16 @@ class ListTracker(Tracker):
         if the old were not read. Overrides of a subclass are not called."""
         assert self.source is not None
         place = writer.load(self.source)
+        # the old items are not known: the real list keeps them
         if self._read is not None:
             extend = writer.constant(list.extend, "list_extend")
             writer.statement(f"{extend}({place}, {self._display(writer)})")
             return
         if self.kind is list:
+            # in place: other holders of the list see the items too
             writer.statement(f"{place}[:] = {self._display(writer)}")
         else:
+            # past a `__setitem__` of the subclass, as the trace has run that already
             store = writer.constant(list.__setitem__, "list_setitem")
             writer.statement(
                 f"{store}({place}, {writer.constant(slice(None), 'all')}, {self._display(writer)})"
@@ -279,6 +291,7 @@ def wrap_list_content(tx: TraceContext, value: list[object], source: Source, cls
 
     def read() -> list[Tracker]:
         require_specializable(tx, source)
+        # the items are guarded when each is read
         tx.guard(source, LengthIs(list.__len__(value)))
         return [lazy(tx, item, Item(source, index)) for index, item in enumerate(list.__iter__(value))]
 

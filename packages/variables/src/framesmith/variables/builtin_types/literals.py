@@ -15,6 +15,7 @@ from framesmith.variables.core.folding import from_python
 def literal(tx: TraceContext, value: object) -> Tracker:
     """The tracker of a constant of a code object, with the identity of the object where it matters."""
     cls = type(value)
+    # an empty tuple is one object wherever it is, as a small int is
     if cls is tuple and value:
         assert isinstance(value, tuple)
         return TupleTracker([literal(tx, item) for item in value], Pinned(value, "tuple"), value=value)
@@ -27,5 +28,6 @@ def _literal_set(tx: TraceContext, value: object) -> SetTracker:
     assert isinstance(value, frozenset)
     result = build_set(tx, value)
     result.source, result.value = Pinned(value, "frozenset"), value
+    # keys stay the values, so that the order is that of the real set; the members get the identity of the constants
     result.members = {item: literal(tx, item) for item in value}
     return result

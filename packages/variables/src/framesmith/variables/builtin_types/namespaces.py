@@ -43,9 +43,11 @@ class NamespaceTracker(Tracker):
 
     def find(self, tx: TraceContext, name: str) -> Tracker | None:
         """The global variable `name`, or None when it is missing, which is guarded."""
+        # None here means deleted: the builtins come next, as in CPython
         if name in self.pending:
             return self.pending[name]
         assert self.source is not None
+        # one lazy tracker for each name: what it was realized to is kept, and the guard is not added again
         if name in self._loaded:
             return self._loaded[name]
         if name not in self.value:
@@ -80,6 +82,7 @@ class NamespaceTracker(Tracker):
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """Bind or (None) delete a global variable."""
         tx.changes.note(self)
+        # replay must not delete what the real dictionary does not have
         if value is None and name not in self.value:
             self.pending.pop(name, None)  # stored and deleted within the trace
         else:
@@ -97,6 +100,7 @@ class NamespaceTracker(Tracker):
 
     def replay(self, writer: Writer) -> None:
         """Store into and delete from the real dictionary."""
+        # a constant: an entry belongs to code with these very globals (ADR 0022)
         place = writer.constant(self.value, "globals")
         for name, value in self.pending.items():
             if value is None:
@@ -107,6 +111,7 @@ class NamespaceTracker(Tracker):
 
 def builtins_of(namespace: dict[str, object]) -> dict[str, object]:
     """The builtins that code with these globals sees (CPython: `__builtins__`, a module or a dict)."""
+    # CPython looks the builtins up in the globals when the function is made, and accepts a module there
     scope = namespace.get("__builtins__", builtins)
     if isinstance(scope, ModuleType):
         return scope.__dict__

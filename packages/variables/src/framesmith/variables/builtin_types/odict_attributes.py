@@ -17,6 +17,7 @@ def own_attribute(
     """The attribute as the trace sees it now; None when the instance has none (guarded), or the class has the name."""
     if name in stored:
         return stored[name].realize()
+    # what the class has is read by the caller, with the rules for descriptors
     if source is None or hasattr(OrderedDict, name):
         return None
     present = name in vars(value)

@@ -68,6 +68,7 @@ class RangeTracker(Tracker):
     def contains(self, tx: TraceContext, item: Tracker) -> Tracker:
         """`item in self`: computed for a constant, searched by iteration for anything else."""
         item = item.realize()
+        # CPython itself decides: by arithmetic for an exact int, else item by item
         if isinstance(item, Constant):
             return Constant(item.value in self.value)
         return Constant(search_iterator(tx, RangeIterator(self.value), item))
@@ -101,6 +102,7 @@ class RangeIterator(IteratorTracker):
 
     def __init__(self, value: range) -> None:
         self.value = value
+        # kept, since the range of the remaining numbers may be small enough for the other type
         self.kind: type = type(iter(value))
 
     @property
@@ -155,6 +157,7 @@ def wrap_range(tx: TraceContext, value: object, source: Source) -> Tracker:
     assert isinstance(value, range)
     tx.guard(source, TypeIs(range))
     for name in ("start", "stop", "step"):
+        # the real range is built of known numbers, so each bound is fixed by a guard
         number = tx.wrap(getattr(value, name), Attribute(source, name))
         index_of(tx, number)
     return RangeTracker(value, source)
@@ -181,9 +184,11 @@ def call_range(
 
 def _is_unknown(bounds: Sequence[Tracker]) -> bool:
     """Whether these are valid arguments of `range`, of which one is known at run time only."""
+    # else `range` raises TypeError, or calls `__index__`
     if any(bound.python_type is not int for bound in bounds):
         return False
     step = bounds[2] if len(bounds) == 3 else Constant(1)
+    # a step that is zero is a ValueError, one that is not known may be
     steps = isinstance(step, Constant) and bool(step.value)
     return steps and any(bound.is_run_time_number and not bound.is_python_constant() for bound in bounds)
 

@@ -30,6 +30,7 @@ def user_errors(tx: TraceContext) -> Iterator[None]:
     Only around operations of builtin containers on trackers."""
     try:
         yield
+    # only these: an error of any other type is one of ours
     except (IndexError, ValueError, TypeError, OverflowError, MemoryError) as error:
         raise_observed(tx, type(error), *[from_python(tx, argument) for argument in error.args])
 
@@ -101,9 +102,11 @@ def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
 
 def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
     """The number in `sequence * value`; None when `value` is no integer, so that the other operand decides."""
+    # the number in an instance of a subclass of int counts, as for `PyNumber_AsSsize_t`
     value = value.realize().builtin_part_or_self(tx)
     if isinstance(value, Constant):
         return int(value.value) if isinstance(value.value, int) else None
+    # CPython asks the number slots of both operands before it repeats the sequence
     if defines(value.python_type, "__rmul__") or not defines(value.python_type, "__index__"):
         # A symbolic number or tensor: multiplication is theirs, unless they are integers to C code.
         return index_of(tx, value) if value.python_type is int else None
@@ -130,10 +133,12 @@ def sort_items(
 ) -> None:
     """Sort in place, as `list.sort` does: the same comparisons in the same order. After an exception the items
     are in the order that the sort had reached."""
+    # all keys first, as in CPython; a real sort then makes the same comparisons in the same order
     work = [Sortable(tx, item, item if key is None else key(item)) for item in items]
     try:
         work.sort(reverse=reverse)
     finally:
+        # a list that failed to sort has its items in the order that was reached
         items[:] = [entry.item for entry in work]
 
 
@@ -145,6 +150,7 @@ def reaches_itself(tracker: Tracker) -> bool:
         child = pending.pop()
         if child is tracker:
             return True
+        # an existing object is loaded, not built, so no way leads on through it
         if child.source is None and id(child) not in seen:
             seen.add(id(child))
             pending.extend(child.children())

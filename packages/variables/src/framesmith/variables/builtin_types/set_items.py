@@ -10,6 +10,7 @@ from typing import Final, final
 
 from framesmith.variables.core.base import Tracker
 
+# objects that live as long as the entry, and whose hash is their address
 _FIXED: Final = (type, ModuleType)
 
 
@@ -56,6 +57,7 @@ def _make_key(hash_key: Hashable, known: dict[int, Hashable]) -> Hashable:
         case ("constant", value):
             return value
         case ("tuple" | "frozenset" as kind, tuple(members) | frozenset(members)):
+            # by identity: comparing nested keys would go through the same parts again
             if id(hash_key) not in known:
                 keys = [_make_key(member, known) for member in members]
                 known[id(hash_key)] = tuple(keys) if kind == "tuple" else frozenset(keys)
@@ -75,6 +77,7 @@ def _is_exact(item: Hashable, known: set[int]) -> bool:
         return _is_exact_scalar(item)
     if id(item) in known:
         return True
+    # before its parts are looked at: an exact part is not looked at twice, and one that is not ends the search
     known.add(id(item))
     return all(_is_exact(part, known) for part in item)
 

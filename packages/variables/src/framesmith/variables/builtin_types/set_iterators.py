@@ -28,6 +28,7 @@ class SetIterator(IteratorTracker):
         self.owner: Tracker | None = owner
         self.layout = layout
         self.items = items
+        # a copy, since `content` is changed in place
         self.keys = frozenset(layout.content)
         self.index = 0
         self.spoiled = False
@@ -43,9 +44,11 @@ class SetIterator(IteratorTracker):
         tx.changes.note(self)
         if self.owner is None:
             return None
+        # CPython makes the error sticky
         if self.spoiled or len(self.layout.content) != len(self.items):
             self.spoiled = True
             raise_observed(tx, RuntimeError, "Set changed size during iteration")
+        # CPython goes on through the table as it is, whose layout decides what comes
         if self.layout.content != self.keys:
             raise GraphBreak(UNKNOWN_ITERATOR, "a set changed while it was iterated over")
         if self.index >= len(self.items):
@@ -66,6 +69,7 @@ class SetIterator(IteratorTracker):
             return f"{make}({writer.constant(set, 'set')}())"
         if self.spoiled:
             self.unsupported("building it again after its set changed")
+        # an existing set keeps its layout; a new one has that of `content` only where all hashes are real
         is_real = self.owner.source is not None or all(map(is_exact, self.layout.content))
         if self.index and not (self.layout.order_known and is_real):
             self.unsupported("building it again in mid-course")

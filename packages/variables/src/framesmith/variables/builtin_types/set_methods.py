@@ -28,7 +28,9 @@ def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Oper
         return found.operand(tx)
     items = [item.realize() for item in unpack(tx, iterable)]
     keys = [make_item_key(hash_key_of(tx, item, use)) for item in items]
+    # by identity of the key, since of two equal items the set keeps one or the other, object included
     trackers = {id(key): item for key, item in zip(keys, items, strict=True)}
+    # a real dict is given for a dict: C code then takes its keys without hashing them, and presizes
     given = dict.fromkeys(keys) if iterable.python_type is dict else keys
     return Operand(given, trackers, items_of_keys(given, trackers))
 
@@ -64,6 +66,7 @@ def make_set(tx: TraceContext, iterable: Tracker, cls: type) -> SetTracker:
         return found.copy(tx, cls)
     made = make_set_tracker(tx, unpack(tx, iterable))
     is_dict = iterable.python_type is dict
+    # items added one by one are the recipe already
     if cls is set and not is_dict:
         return made
     # CPython presizes a set that is made from a dict: the same constructor call gives the same order
@@ -102,6 +105,7 @@ def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
     members = self.members_in_order(tx)
     if not members:
         raise_observed(tx, KeyError, "pop from an empty set")
+    # which member comes first depends on hashes; only those of constants are certain
     if len(members) > 1 and not all(member.is_python_constant() for member in members):
         self.unsupported("popping an arbitrary item")
     return self.pop(tx)
@@ -138,6 +142,7 @@ def _register_combination(name: str) -> None:
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def combine(tx: TraceContext, self: Tracker, /, *others: Tracker) -> Tracker:
         result = require_set(tx, self)
+        # without operands each of the three is a copy
         if not others:
             return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
         use = as_common_item if name == "intersection" else as_set_item

@@ -157,6 +157,7 @@ def items_one_by_one(
     content: AbstractSet[Hashable], members: Mapping[Hashable, Tracker], cls: type
 ) -> Items | None:
     """The items one by one, if a set made of them has the same order and size as `content`; else None."""
+    # the order in which the trace added them first; failing that, the order in which they come out
     for order in ([*members], [*content]):
         if same_layout(cls(order), content):
             return Items(tuple(members[key] for key in order))
@@ -166,6 +167,7 @@ def items_one_by_one(
 def same_layout(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> bool:
     """Whether two sets of the same items have the same memory layout, as far as order and size show it."""
     pairs = zip(left, right, strict=True)
+    # the size shows the size of the table, which decides where an item added later goes
     return sys.getsizeof(left) == sys.getsizeof(right) and all(one is other for one, other in pairs)
 
 

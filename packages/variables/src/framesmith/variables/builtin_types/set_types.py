@@ -30,6 +30,7 @@ def wrap_set(tx: TraceContext, value: object, source: Source) -> Tracker:
 @ROWS.entry(REMAINS, SetTracker)
 def set_remains(tracker: SetTracker) -> Iterable[object]:
     """The members, if the trace only added some and did not read them."""
+    # a removal or an operator may have taken members out
     adds_only = all(change.method == "add" for change in tracker.log)
     return () if tracker.is_complete or not adds_only else (tracker.value or ())
 

@@ -105,12 +105,14 @@ class SetTracker(Tracker):
         if self.is_complete:
             return self.content
         assert self.value is not None and self.source is not None
+        # before the tracker changes: it may break the graph
         self._check_readable(tx)
         self.is_complete = True
         values = [*_iterate(self.value)]
         if all(is_plain_constant(value) for value in values):
             tx.guard(CallResult(self.source, in_order), EqualTo(tuple(values)))
             trackers = [from_python(tx, value) for value in values]
+            # the real set, unchanged as long as the trace only reads: `change` copies it
             self.content = self.value
             self.members = dict(zip(values, trackers, strict=True))
             self.start = Items(tuple(trackers))
@@ -143,6 +145,7 @@ class SetTracker(Tracker):
             plain = isinstance(item, Constant) and is_plain_constant(item.value)
             if plain and all(is_plain_constant(value) for value in _iterate(self.value)):
                 assert isinstance(item, Constant)
+                # no code of the user runs: all are plain constants
                 found = item.value in self.value
                 tx.guard(self, HasKey(item.value, found))
                 return found
@@ -153,6 +156,7 @@ class SetTracker(Tracker):
         content = self.read_all(tx)
         if not self.order_known and len(content) > 1:
             raise GraphBreak(UNKNOWN_ITERATOR, "the order of an existing set after it was changed")
+        # `members` were read in the order of the real set
         if self.value is not None and self.order_known:
             return list(self.members.values())
         if len(content) > 1 and not all(is_exact(item) or is_new_object(item) for item in content):
@@ -168,6 +172,7 @@ class SetTracker(Tracker):
         """The content, for a caller that is about to change it; what `value` or a frozenset holds is copied first."""
         content = self.read_all(tx)
         tx.changes.note(self)
+        # the table of the real set may hold marks of removed items and more places than that of a copy
         if self.source is not None:
             self.order_known = False
         if content is self.value or not isinstance(content, set):
@@ -181,6 +186,7 @@ class SetTracker(Tracker):
             self._add_without_lookup(tx, item.realize())
             return
         key = make_item_key(hash_key_of(tx, item.realize(), as_set_item))
+        # a set keeps the first of two equal items
         if key not in self.read_all(tx):
             self.change(tx).add(key)
             self.members[key] = item.realize()
@@ -208,6 +214,7 @@ class SetTracker(Tracker):
     def operand(self, tx: TraceContext) -> Operand:
         """This set as the operand of another set."""
         keys = self.read_all(tx)
+        # with one item there is only one order
         known = (self.order_known and self.is_mirrored) or len(keys) < 2
         return Operand(keys, self._trackers(), as_set_recipe(self.recipe(), self.kind), known)
 
@@ -224,6 +231,7 @@ class SetTracker(Tracker):
         """A new set: the result of `operation` on the two contents."""
         mine = self.operand(tx)
         result = SetTracker(None, frozenset if issubclass(self.kind, frozenset) else set)
+        # the real operation on item keys, with its rules for which operand is gone through
         result.content = operation(self.content, other.keys)
         result.order_known = mine.order_known and other.order_known
         result.members = _members(result.content, mine.trackers, other.trackers)
@@ -258,9 +266,11 @@ class SetTracker(Tracker):
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
+        # asked before the change: `change` forgets the order of an existing set
         before, known = self.read_all(tx), self.order_known or len(self.content) < 2
         mine = self._trackers()
         content = self.change(tx)
+        # `s |= s`: the items must not change under the loop of C code
         keys = set(content) if other.keys is before else other.keys
         getattr(set, UPDATES[symbol])(content, keys)
         self.log.append(SetChange(UPDATES[symbol], other.recipe))
@@ -270,6 +280,7 @@ class SetTracker(Tracker):
     def clear(self, tx: TraceContext) -> None:
         """Remove all members."""
         content = self.change(tx)
+        # `clear` takes no argument, and each change in the log has one: an intersection with nothing does the same
         self.log.append(SetChange("intersection_update", Items(())))
         content.clear()
         self.members = {}
@@ -278,6 +289,7 @@ class SetTracker(Tracker):
         """Remove and return the first member."""
         key = self.change(tx).pop()
         member = self.members.pop(key)
+        # which one `pop` would take after the graph is not certain, so the one that was taken is named
         self._note("discard", member)
         return member
 
@@ -287,6 +299,7 @@ class SetTracker(Tracker):
         keeps; False for an existing set that was not read whole."""
         if self._visiting or not self.is_complete or not self.order_known:
             return False
+        # a folded call gets a copy, which has another order if the table of the original is larger
         if self.kind is set and [*self.content.copy()] != [*self.content]:
             return False
         self._visiting = True
@@ -298,6 +311,7 @@ class SetTracker(Tracker):
     def as_python_constant(self) -> object:
         """A fresh set of the values."""
         if issubclass(self.kind, frozenset):
+            # kept: a nest of n frozensets may hold the same part 2**n times
             if self._frozen is None:
                 self._frozen = frozenset([self.members[key].as_python_constant() for key in self.content])
             return self._frozen
@@ -358,6 +372,7 @@ class SetTracker(Tracker):
         if not issubclass(self.kind, frozenset):
             return raise_unhashable(tx, self)
         self.read_all(tx)
+        # kept, as it is asked for at each look-up and may be a nest
         if self._hash_key is None:
             self._hash_key = (
                 "frozenset",
@@ -389,6 +404,7 @@ class SetTracker(Tracker):
         """The recipe, or only the members where it would rebuild removed items that are no constants."""
         recipe = self.recipe()
         held = set(map(id, self.members.values()))
+        # an item that has a source or is held exists anyway; another would be built again only to be removed
         written = (item for item in recipe.written_trackers() if item.source is None and id(item) not in held)
         if all(item.is_python_constant() for item in written):
             return recipe
@@ -411,12 +427,14 @@ def search_key(tx: TraceContext, item: Tracker) -> Hashable:
     """The item key of an item that is searched for: CPython searches for a set as for the equal frozenset."""
     part = item.builtin_part_or_self(tx)
     if isinstance(part, SetTracker) and not issubclass(part.kind, frozenset):
+        # `{1} in s` is true where `frozenset({1})` is: C code makes one when a set has no hash
         return frozenset(part.read_all(tx))
     return make_item_key(hash_key_of(tx, item, as_set_item))
 
 
 def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:
     """The tracker of each item key in `content`, taken from the operands."""
+    # by identity: of two equal keys the operands may hold different objects, as 1 and True
     return {key: next(each[id(key)] for each in trackers if id(key) in each) for key in content}
 
 

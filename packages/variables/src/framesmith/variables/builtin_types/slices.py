@@ -97,6 +97,7 @@ def wrap_slice(tx: TraceContext, value: object, source: Source) -> Tracker:
     assert isinstance(value, slice)
     tx.guard(source, TypeIs(slice))
     names = ("start", "stop", "step")
+    # their presence needs no guard: each slice has the three
     start, stop, step = (lazy(tx, getattr(value, name), Attribute(source, name)) for name in names)
     return SliceTracker(start, stop, step, source)
 

@@ -89,6 +89,7 @@ class TupleTracker(Tracker):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The item of a named field, else an attribute of the type."""
+        # the fields of a named tuple are class attributes, which a program can replace
         if self.kind not in PLAIN:
             guard_class_attribute(tx, self.kind, name)
         index = field_index(self.kind, name)
@@ -98,6 +99,7 @@ class TupleTracker(Tracker):
         """The result of the Python method that a named tuple class defines for a slot; None when it defines none."""
         if self.kind in PLAIN:
             return None
+        # slots in C are those of tuple, which the tracker models itself
         if not isinstance(static_lookup(self.kind, name), FunctionType):
             return None
         return self.attribute(tx, name).call(tx, operands, {}).realize()
@@ -129,6 +131,7 @@ class TupleTracker(Tracker):
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """`bool(self)`: what `__bool__` or `__len__` of the class says, else whether there are items."""
+        # CPython's order: `nb_bool`, then the length
         for name in ("__bool__", "__len__"):
             found = self._call_python_method(tx, name)
             if found is not None:
@@ -193,6 +196,7 @@ class TupleTracker(Tracker):
         times = repeat_count(tx, other)
         if times is None:
             return None
+        # the very object, as in CPython: `is` can tell
         if self.kind is tuple and (times == 1 or not self.items):
             return self
         with user_errors(tx):
@@ -215,6 +219,7 @@ class TupleTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By the items; a class with its own `__hash__` or `__eq__` breaks the graph."""
+        # each comparison with another key would run code of the class
         if self._has_python_method("__hash__") or self._has_python_method("__eq__"):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
         return ("tuple", tuple([item.realize().hash_key(tx) for item in self.items]))
@@ -247,6 +252,7 @@ class TupleTracker(Tracker):
         if self.kind is tuple:
             return display
         kind = writer.constant(self.kind, class_name(self.kind))
+        # their `__new__` in C does more than that of tuple: it checks, or fills hidden fields
         if self.kind is torch.Size or is_struct_sequence(self.kind):
             return f"{kind}({display})"
         return f"{writer.constant(tuple.__new__, 'new_tuple')}({kind}, {display})"
@@ -289,8 +295,10 @@ def field_index(cls: type, name: str) -> int | None:
         names = getattr(cls, "__match_args__", ())
         return names.index(name) if name in names else None
     descriptor = static_lookup(cls, name)
+    # the descriptor in C of `collections.namedtuple`, a type without a public name
     if type(descriptor).__name__ != "_tuplegetter":
         return None
+    # `__reduce__` gives its index and its documentation
     arguments = descriptor.__reduce__()[1]
     assert isinstance(arguments, tuple) and isinstance(arguments[0], int)
     return arguments[0]
@@ -333,6 +341,7 @@ def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker
         return wrap_tuple(tx, value, source)
     assert isinstance(value, tuple)
     tx.guard(source, TypeIs(cls))
+    # items cannot be read by `source[i]`, which would run the override
     part = wrap_tuple_content(tx, value, CallResult(source, copy_to_real_tuple), cls)
     part.source = source
     return part
@@ -400,6 +409,7 @@ def tuple_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     if value.kind is torch.Size:
         return f"torch.Size([{join(tx, value.items)}])"
     if value.kind is not tuple:
+        # a named tuple has a `__repr__` in Python, a struct sequence one of its own
         value.unsupported("writing a text of it")
     return f"({join(tx, value.items)}{',' if len(value.items) == 1 else ''})"
 

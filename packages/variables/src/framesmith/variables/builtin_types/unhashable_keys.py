@@ -26,6 +26,7 @@ class UnhashableValue(ObservedException):
 
 def as_dict_key(item: Hashable) -> object:
     """What a dict does with a key."""
+    # a search words its error as a store does
     return item in {1: 2}
 
 
@@ -62,6 +63,7 @@ def _words(cls: type, message: str, use: Use) -> str:
     def fail(self: object) -> Never:
         raise TypeError(message)
 
+    # the class has the same names, as the text shows them
     named = {"__module__": module_of(cls), "__qualname__": qualified_name(cls), "__hash__": fail}
     try:
         use(type(class_name(cls), (), named)())

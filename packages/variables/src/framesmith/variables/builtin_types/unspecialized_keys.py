@@ -48,6 +48,7 @@ def has_builtin_hash(value: object) -> bool:
 def check_storable(key: Tracker, existing: Iterable[object] | None) -> None:
     """Break the graph unless the key can be stored unread beside
     these keys. None means a container that does not allow it."""
+    # a store beside a key of the user might call its `__eq__`, out of turn
     if existing is None or not is_key_with_builtin_hash(key) or not all(map(has_builtin_hash, existing)):
         break_on_changing_value(key.describe())
 

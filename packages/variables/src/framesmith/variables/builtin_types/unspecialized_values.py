@@ -55,14 +55,17 @@ class UnspecializedValue(UnspecializedTracker):
         if symbol not in ("==", "!=") or not isinstance(other, Constant):
             break_on_changing_value(self.describe())
         if isinstance(self.value, enum.Enum):
+            # the class compares in Python, which cannot be guarded
             if type(self.value).__eq__ is not object.__eq__:
                 break_on_changing_value(self.describe())
             return Constant(self._is(tx, other) == (symbol == "=="))
+        # numbers equal numbers of other types, and tuples compare their items
         if type(self.value) not in _TEXTS or type(other.value) not in LITERAL_TYPES:
             break_on_changing_value(self.describe())
         return Constant(self._equals(tx, other.value) == (symbol == "=="))
 
     def _equals(self, tx: TraceContext, other: object) -> bool:
+        # a text equals texts only, and the type is guarded
         if type(other) is not type(self.value):
             return False
         assert isinstance(other, str | bytes)
@@ -79,6 +82,7 @@ class UnspecializedValue(UnspecializedTracker):
 
     def _is_one(self, tx: TraceContext, other: Constant) -> bool:
         """Whether two equal texts are the same object in this call; guarded."""
+        # whether two existing texts are one object may differ from call to call
         if other.source is not None:
             break_on_changing_value(self.describe())
         same = self.value is other.value

@@ -39,9 +39,11 @@ def bind_arguments(
         raise GraphBreak(ASYNC_FRAME, f"{code.co_qualname}()")
     count, keyword_only = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames
+    # surplus positional arguments are dropped by `zip` and taken up below
     bound: dict[str, Tracker] = dict(zip(names[:count], args, strict=False))
     extra = tuple(args[count:])
     surplus: dict[str, Tracker] = {}
+    # positional-only names are no keywords: `f(a=1)` of `def f(a, /, **k)` puts `a` into `k`
     named = names[code.co_posonlyargcount : count + keyword_only]
     for name, value in kwargs.items():
         if name in named:
@@ -57,6 +59,7 @@ def bind_arguments(
             if name not in defaults:
                 raise make_mismatch_break(code.co_name, f"missing argument {name!r}")
             bound[name] = defaults[name]
+    # `co_varnames` has all parameters first, then `*args`, then `**kwargs`
     position = count + keyword_only
     if code.co_flags & _VARARGS:
         bound[names[position]] = TupleTracker(extra)

@@ -35,7 +35,9 @@ def getattr_(
     """`getattr(target, name[, default])`."""
     attribute = attribute_name(tx, name, "getattr")
     if default is None:
+        # left pending: without a default nobody has to see an AttributeError of a property
         return target.begin_attribute(tx, attribute)
+    # with a default the read has to end here, since AttributeError decides
     found = attribute_or_none(tx, target, attribute)
     return default if found is None else found
 

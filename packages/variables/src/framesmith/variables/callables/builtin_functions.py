@@ -42,6 +42,7 @@ def call_len(tx: TraceContext, value: Tracker, /) -> Tracker:
 @ROWS.call(iter)
 def call_iter(tx: TraceContext, value: Tracker, sentinel: Tracker | None = None, /) -> Tracker:
     """`iter(iterable)`, `iter(function, sentinel)`."""
+    # not given; `iter(f, None)` gives the tracker of None
     if sentinel is None:
         return value.iterate(tx)
     if not defines(value.python_type, "__call__"):
@@ -58,6 +59,7 @@ def call_next(
         raise_observed(tx, TypeError, f"'{type_name(iterator)}' object is not an iterator")
     found = iterator.begin_advance(tx)
     if isinstance(found, PendingCall):
+        # the pending frame runs after this row has returned, so the default goes with it
         return replace(found, otherwise=default)
     if found is not None:
         return found
@@ -68,14 +70,17 @@ def call_next(
 def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     """`reversed(sequence)`: by `__reversed__`, else by length and subscripts."""
     cls = sequence.python_type
+    # tuples have no `__reversed__`: the type `reversed` reads them by index
     if isinstance(sequence, TupleTracker) and not defines(cls, "__reversed__"):
         return reverse_tuple(sequence)
     if defines(cls, "__reversed__"):
+        # None forbids it, with a TypeError of its own
         if static_lookup(cls, "__reversed__") is None:
             return sequence.unsupported("its __reversed__, which is None")
         return sequence.special_attribute(tx, "__reversed__").call(tx, [], {})
     if not defines(cls, "__getitem__") or not defines(cls, "__len__"):
         raise_observed(tx, TypeError, f"'{type_name(sequence)}' object is not reversible")
+    # a text: its characters are read at once, since it cannot change
     if isinstance(sequence, Constant):
         characters = sequence.iterate(tx)
         return ReversedIterator(sequence, unpack(tx, characters), TUPLE_REVERSED)
@@ -105,6 +110,7 @@ def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None
 def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`divmod(a, b)`: by `__divmod__` or `__rdivmod__`, else the pair `a // b, a % b`."""
     left, right = left.realize(), right.realize()
+    # two constants: `divmod` of C words its own errors, as for a zero
     if foldable_operands(left, right):
         return fold(tx, divmod, (left, right))
     for one, other, name in ((left, right, "__divmod__"), (right, left, "__rdivmod__")):

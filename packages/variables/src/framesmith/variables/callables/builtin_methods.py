@@ -42,6 +42,7 @@ def _has_row(registry: Registry, value: object) -> bool:
     """Whether this object itself has a row. The look-up must not run user
     code, so types with a Python `__hash__` outside torch are skipped."""
     cls = type(value)
+    # classes have a rule of their own
     if issubclass(cls, type) or not callable(value):
         return False
     hashing = static_lookup(cls, "__hash__")
@@ -53,6 +54,7 @@ def _has_row(registry: Registry, value: object) -> bool:
 @ROWS.wrap_when(10, _has_row)
 def wrap_row(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A callable with a row, guarded by identity."""
+    # each access makes another object, so identity would fail in the next call
     if _is_bound(value):
         return wrap_bound(tx, value, source)
     tx.guard(source, Identical(value))
@@ -63,6 +65,7 @@ def _is_bound(value: object) -> bool:
     """Whether this is a C method bound to an instance, of which each attribute access makes a new object."""
     if isinstance(value, MethodWrapperType):
         return True
+    # `__self__` is the module of a function, or the class of a class method
     if not isinstance(value, BuiltinFunctionType) or isinstance(value.__self__, ModuleType | type | None):
         return False
     # what pybind11 keeps a function's record in
@@ -92,6 +95,7 @@ def wrap_bound(tx: TraceContext, value: object, source: Source) -> Tracker:
     tx.guard(Attribute(source, "__name__"), EqualTo(name))
     descriptor = static_lookup(type(receiver), name)
     tracker = tx.wrap(receiver, Attribute(source, "__self__"))
+    # the class may have replaced the method since it was bound
     if not isinstance(descriptor, _METHODS):
         return tracker.unsupported(f"its method {name!r}")
     return BoundBuiltin(tracker, descriptor, source)

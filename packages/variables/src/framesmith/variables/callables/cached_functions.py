@@ -26,6 +26,7 @@ from framesmith.variables.core.rows import Rows
 ROWS: Final = Rows()
 
 _CachedFunction = functools._lru_cache_wrapper
+# values that the trace has only as fakes: the function must not be called with these
 _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
 
 
@@ -62,22 +63,27 @@ class CachedFunctionTracker(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The stored result, or the result of the real call, as an existing value read from the cache."""
+        # the cache keys by the very arguments, so they have to be known
         positional = [self._known(tx, argument.realize()) for argument in args]
         keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
         here = Pinned(self.value, self.describe())
+        # a key only: the function is not called
         stored = CachedResult(self.value, positional, keywords)
         self._check_size(stored)
+        # a call that the program makes twice is made twice: counters and order of eviction show it
         earlier = Counter(call.key for call in self._calls)[stored.key]
         # an earlier attempt of this trace made the call already: the program makes it once
         is_made = earlier < _real_calls.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
         if not is_made:
             self._make(tx, stored, here)
         self._calls.append(stored)
+        # replay makes the calls
         tx.changes.note(self)
         return tx.wrap(stored(self.value), CallResult(here, stored))
 
     def _check_size(self, stored: "CachedResult") -> None:
         """Break unless the cache can hold the results of all calls of the trace until the entry has run."""
+        # `functools.lru_cache` sets it; a wrapper that was made directly has none
         settings: dict[str, int | None] = getattr(self.value, "cache_parameters", dict)()
         maxsize = settings.get("maxsize")
         if maxsize is not None and len({stored.key, *(call.key for call in self._calls)}) > maxsize:
@@ -89,17 +95,23 @@ class CachedFunctionTracker(Tracker):
         waiting = any(
             not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed_trackers()
         )
+        # a stored result runs no code, so what waits for replay cannot be seen
         if waiting and not stored.is_stored(self.value):
+            # once the cache holds the result, a trace without this break is right
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
+        # what the function computes belongs to no call of the entry
         with tx.graph.pause_recording():
             try:
                 result = stored.make(self.value)
+            # eager raises in each call, since lru_cache stores no exception
             except Exception:
                 self.unsupported("calling it: it raises")
+        # the cache may have been cleared, or the result pushed out, by the function itself
         if not stored.is_stored(self.value) or stored(self.value) is not result:
             self.unsupported("calling it: its cache does not keep the result")
         _real_calls.calls.append((self.value, stored.key))
+        # traces that failed leave their calls behind, which no entry takes off
         del _real_calls.calls[:-_MOST_MADE]
 
     def _known(self, tx: TraceContext, argument: Tracker) -> object:
@@ -116,6 +128,7 @@ class CachedFunctionTracker(Tracker):
             return self.unsupported(f"calling it with {argument.describe()}")
         else:
             tx.guard(argument, Identical(value))
+        # a guard reads the cache by this key in each call
         if not _hashes_natively(value):
             return self.unsupported(f"calling it with {argument.describe()}")
         return value
@@ -162,6 +175,7 @@ class CachedResult:
         """The cache's key of the arguments. How C makes it is not public, so
         a cached empty function is called with them and its key is taken."""
         settings: dict[str, bool] = getattr(function, "cache_parameters", dict)()
+        # `typed` is part of how the key is made; the size of the cache is not
         twin = functools.lru_cache(typed=settings.get("typed", False))(lambda *args, **kwargs: None)
         self.make(twin)
         return next(iter(_cache_content(twin)[0]))
@@ -180,6 +194,7 @@ class CachedResult:
         found = results[self.key]
         if type(found) is not _LINK:
             return found
+        # the cache's own key object: in what the collector gives, the result follows it
         key = next(key for key, link in results.items() if link is found)
         return next(linked[place + 1] for place in range(0, len(linked), 3) if linked[place] is key)
 

@@ -30,8 +30,10 @@ class CallIterator(IteratorTracker):
         if self.function is None:
             return None
         try:
+            # run to its end: the comparison with the sentinel has to follow
             result = self.function.call(tx, [], {})
         except ObservedException as error:
+            # CPython lets go of the function for StopIteration alone
             if is_observed_instance(error, StopIteration):
                 self.function = None
             raise
@@ -42,6 +44,7 @@ class CallIterator(IteratorTracker):
         self.function = None
         return None
 
+    # a method, since a type checker holds the attribute for what it was before the call
     def _has_ended(self) -> bool:
         return self.function is None
 
@@ -79,6 +82,7 @@ class SubscriptReversed(IteratorTracker):
         try:
             item = self.sequence.subscript(tx, Constant(self.index))
         except ObservedException as error:
+            # CPython clears both kinds of error: the end, for an old-style sequence
             if not issubclass(error.exception.python_type, IndexError | StopIteration):
                 raise
             self.index = -1

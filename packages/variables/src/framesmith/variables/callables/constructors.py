@@ -27,6 +27,7 @@ ROWS: Final = Rows()
 @ROWS.call(list)
 def call_list(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker | PendingCall:
     """`list([iterable])`."""
+    # the frames of its code are entered by a polyfill, so that the graph may break in them
     if iterable is not None and runs_python(iterable):
         return begin_call_with_items(tx, iterable, list, asks=True)
     return ListTracker([] if iterable is None else unpack(tx, iterable, asks=True))
@@ -37,6 +38,7 @@ def call_tuple(tx: TraceContext, iterable: Tracker | None = None, /) -> Tracker 
     """`tuple([iterable])`: an exact tuple is returned itself."""
     if iterable is not None and runs_python(iterable):
         return begin_call_with_items(tx, iterable, tuple, asks=TUPLE_ASKS)
+    # also an unread one, whose items stay unread
     if iterable is not None and iterable.python_type is tuple:
         return iterable
     return TupleTracker([] if iterable is None else unpack(tx, iterable, asks=TUPLE_ASKS))
@@ -60,8 +62,10 @@ def call_bool(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     answer = truth_of(tx, value)
     if isinstance(answer, bool):
         return Constant(answer)
+    # a symbolic bool is its own truth
     if answer.python_type is bool:
         return answer
+    # so that the answer stays symbolic, where a branch would guard it
     if answer.is_run_time_number:
         return compare(tx, "!=", answer, Constant(0))
     return value.attribute(tx, "__bool__").call(tx, [], {})
@@ -124,11 +128,13 @@ def _convert_number(
 ) -> Tracker:
     """Call the first of these conversion methods that the type has;
     breaks for text and buffers, and for `__trunc__`; TypeError for others."""
+    # their content is parsed; an instance of a subclass may hold one that is not known
     if issubclass(value.python_type, str | bytes):
         return value.unsupported("reading a number out of it")
     for name in names:
         if defines(value.python_type, name):
             result = value.attribute(tx, name).call(tx, [], {})
+            # `float` of an object with `__index__` alone is that of the int
             if name == "__index__" and cls is float:
                 return fold(tx, float, [_require_exact(value, result, int)])
             return _require_exact(value, result, cls)

@@ -38,6 +38,7 @@ class DeferredText(UnspecializedTracker):
 
     def realize(self) -> Tracker:
         """The known text, which reads and guards the parts; the tracker itself while a part is unspecialized."""
+        # an operation that needs the text then meets an unspecialized tracker, which breaks (ADR 0010)
         if self.is_unread:
             return self
         if self._text is None:
@@ -84,6 +85,7 @@ def _is_unread(tx: TraceContext, value: Tracker) -> bool:
     if isinstance(value, DeferredText):
         return True
     if isinstance(value, Lazy) and not value.is_realized:
+        # looks at the real value without wrapping it, which would guard the number
         cls = type(value.peek)
         if is_one_of(cls, _PLAIN):
             tx.guard(value.source, TypeIs(cls))
@@ -97,6 +99,7 @@ def format_or_defer(
 ) -> Tracker:
     """`format(value, spec)`, or `str`, `repr` and `ascii` with
     an empty spec: deferred for an unread value, else `now()`."""
+    # `c` fails for some numbers, as -1, so that the value matters
     if not spec.endswith("c") and _is_unread(tx, value) and _can_format(function, value, spec):
         extra = (f", {spec!r}",) if spec else ()
 
@@ -112,6 +115,7 @@ def _can_format(function: Callable[..., str], value: Tracker, spec: str) -> bool
     the trace formats now, so that the user's error is raised."""
     cls = type(value.peek) if isinstance(value, Lazy) else value.python_type
     try:
+        # a value of the type that formats as any other does: 0, 0.0, False or ""
         function(cls(), *([spec] if spec else []))
     except (TypeError, ValueError):
         return False

@@ -99,6 +99,7 @@ class FunctionTracker(Tracker):
     def __init__(self, value: FunctionType, source: Source, anchor: Source | None = None) -> None:
         self.value = value
         self.source = source
+        # from here code, defaults and cells are read: the object itself, or where an argument gives it
         self.anchor = anchor or Pinned(value, value.__qualname__)
         self._cells: tuple[CellTracker, ...] | None = None
         self.compiled_as: FunctionType | None = None  # the compiled function through which it is called
@@ -111,6 +112,7 @@ class FunctionTracker(Tracker):
     def bind(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> PendingFrame:
         """The new frame of `self(*args, **kwargs)`; guards the code of the function."""
         code = self.value.__code__
+        # a function of another source had its code guarded when it was wrapped
         if isinstance(self.anchor, Pinned):
             tx.guard(self.anchor, CodeIs(code))
         elif _reads_globals(code):  # another function of the same code may have other ones
@@ -131,6 +133,7 @@ class FunctionTracker(Tracker):
         first = code.co_argcount - len(values)
         for index, value in enumerate(values):
             name = code.co_varnames[first + index]
+            # defaults that the call does not use are not looked at, so they may change
             if first + index >= given and name not in kwargs:
                 # from the end, which is right for another function of this code that has more or fewer of them
                 found[name] = wrap_found(tx, value, FunctionDefault(self.anchor, index - len(values)))
@@ -152,6 +155,7 @@ class FunctionTracker(Tracker):
         """In this order: its row, a directive of its name, a break if it is disabled, the original of a compiled
         function, a break in a native module, its marks; else its frame."""
         value = self.value
+        # of the function that was called, before any wrapper is looked through
         row = row_of(tx.registry, value)
         if row is None and "__wrapped__" in value.__dict__:
             # torch's compiler wraps some when it is loaded, or when it runs first
@@ -171,6 +175,7 @@ class FunctionTracker(Tracker):
         ):
             raise GraphBreak(DISABLED, f"{value.__module__}.{value.__qualname__}{_disabled_note(value)}")
         if is_compiled(value):
+            # a call of a compiled function is a call of its original, traced in this graph
             return self.original(tx).begin_call(tx, args, kwargs)
         if _is_native(str(value.__module__)):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
@@ -189,12 +194,14 @@ class FunctionTracker(Tracker):
                 tx, STRICT
             ).realize()  # another function of this code may have been compiled otherwise
         if isinstance(found, FunctionTracker):
+            # a break below is an error if it was compiled with `fullgraph=True`
             found.compiled_as = self.value
         return found
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Attributes of the function object: the fields of its type, then its `__dict__`."""
         held = self.value.__dict__
+        # as CPython: data descriptors of the type first, then the dictionary
         if name in held and name not in _FIELDS:
             return wrap_found(tx, held[name], InstanceItem(self.anchor, name))
         if name not in held:
@@ -212,6 +219,7 @@ class FunctionTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Functions hash by identity."""
+        # a key by identity: the code alone does not tell functions apart
         tx.guard(self, Identical(self.value))
         return ("object", self.value)
 
@@ -239,6 +247,7 @@ def _is_native(module: str) -> bool:
 
 def _reads_globals(code: CodeType) -> bool:
     """Whether the code, or that of a function which it makes, names anything that may be a global variable."""
+    # `co_names` holds attribute names too, so this may ask for a guard too many, never for one too few
     return bool(code.co_names) or any(isinstance(value, CodeType) for value in code.co_consts)
 
 
@@ -257,6 +266,7 @@ def _is_stable(value: FunctionType, source: Source) -> bool:
     root = source
     while root.base is not None:
         root = root.base
+    # what is reached from an argument is often a new closure in each call: by identity each would need an entry
     return isinstance(root, Pinned | Global) or (isinstance(root, Own) and is_imported(value))
 
 

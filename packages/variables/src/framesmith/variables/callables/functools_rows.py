@@ -58,6 +58,7 @@ def update_wrapper(
         return polyfill_function(functools.update_wrapper).bind(tx, (wrapper, wrapped, *given), {})
     if _names(updated, functools.WRAPPER_UPDATES) != functools.WRAPPER_UPDATES:
         return wrapper.unsupported("functools.update_wrapper with `updated`")
+    # names that the wrapped object lacks are left out, as in the library
     for name in names:
         value = _metadata(tx, wrapped, name)
         if value is not None:
@@ -78,6 +79,7 @@ def _names(given: Tracker | None, default: tuple[str, ...]) -> tuple[str, ...] |
 
 def _metadata(tx: TraceContext, function: Tracker, name: str) -> Tracker | None:
     """`__name__`, `__annotations__` and the like of the wrapped object; None when it has none."""
+    # stored on the wrapped function too, so that both have the same dictionary, as in eager
     if isinstance(function, NestedFunction) and name not in function.attributes:
         if name == "__type_params__":
             return TupleTracker(())

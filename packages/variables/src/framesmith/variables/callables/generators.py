@@ -116,6 +116,7 @@ class GeneratorTracker(Tracker):
         self, tx: TraceContext, value: Tracker, exception: Tracker | None, *, closing: bool = False
     ) -> Yielded | Returned:
         """Resume the frame up to its next `yield`; an exception that leaves it ends the generator."""
+        # the generator asked itself for a value
         if self.running:
             raise_observed(tx, ValueError, "generator already executing")
         tx.changes.note(self)
@@ -132,6 +133,7 @@ class GeneratorTracker(Tracker):
             else:
                 outcome = self.frame.resume(value, exception)
         except ObservedException:
+            # CPython: an exception ends a generator for good
             self.finished = True
             raise
         finally:
@@ -226,6 +228,7 @@ class GeneratorMethod(Tracker):
 
 def make_stop_iteration(tx: TraceContext, value: Tracker) -> ObservedException:
     """StopIteration with the value that a generator returned."""
+    # a generator that returns None raises it without an argument
     arguments = () if isinstance(value, Constant) and value.value is None else (value,)
     return ObservedException(new_exception(tx, StopIteration, *arguments))
 
@@ -290,6 +293,7 @@ def generator_throw(
 ) -> Tracker:
     """`generator.throw(exception)`; the deprecated three-argument form is reduced to it."""
     self = require_new_generator(self)
+    # the warning has to come in each call, so Python makes it
     if value is not None and _WARNS_OF_ARGUMENTS:
         return self.unsupported("throw() with deprecated arguments")
     try:
@@ -339,8 +343,10 @@ def _make_thrown(
     found = kind.as_python_constant() if issubclass(kind.python_type, type) else None
     if not isinstance(found, type) or not issubclass(found, BaseException):
         return kind.unsupported("throwing it")
+    # `throw(type(e), e, e.__traceback__)`, as `contextlib` does: the exception itself
     if value is not None and own and derives(value.python_type, found):
         return value
+    # CPython takes an instance as it is, and a tuple as arguments
     if value is not None and issubclass(value.python_type, BaseException | tuple):
         return value.unsupported("throwing it with a class")
     made = kind.call(tx, () if value is None else (value,), {}).realize()
@@ -365,12 +371,14 @@ _CLOSE_RETURNS: Final = cast(object, _asked.close()) is True
 def generator_close(tx: TraceContext, self: Tracker) -> Tracker:
     """`generator.close()`: raises GeneratorExit at the `yield`; RuntimeError if the generator yields again."""
     self = require_new_generator(self)
+    # nothing was executed, so no `finally` has to run
     if self.finished or not self.frame.started:
         self.finished = True
         return Constant(None)
     try:
         outcome = self.step(tx, Constant(None), new_exception(tx, GeneratorExit), closing=True)
     except ObservedException as error:
+        # both mean that the generator ended
         if issubclass(error.exception.python_type, GeneratorExit | StopIteration):
             return Constant(None)
         raise

@@ -33,6 +33,7 @@ class IdentityNumber(Tracker):
         """`==` and `!=` with another `id(...)`: whether the targets
         are the same object. Anything else breaks the graph."""
         if symbol not in ("==", "!=") or not isinstance(other, IdentityNumber):
+            # a number of the program may be an address that it stored before
             return self.unsupported(f"comparison {symbol}")
         return Constant(self.target.is_same(tx, other.target) == (symbol == "=="))
 
@@ -45,12 +46,15 @@ class IdentityNumber(Tracker):
         trace also sees numbers that the program stored before and that may be addresses (`exact_identities`)."""
         source = self.target.source
         if source is None or not tx.changes.exact_identities:
+            # the trace is made again with exact numbers if it turns out that it saw addresses (`replanning`)
             tx.changes.has_identity_keys |= source is not None
+            # the targets have to stay different objects in later calls
             tx.changes.note_key(self.target)
             return ("id", self.target)
         value = getattr(self.target, "value", None)
         if value is None:
             return self.unsupported("hashing it")
+        # the number of this very object: another one in the next call is a miss
         tx.guard(CallResult(source, id), EqualTo(id(value)), "it is a key")
         return constant_key(id(value))
 

@@ -79,8 +79,10 @@ def call_islice(tx: TraceContext, iterable: Tracker, /, *limits: Tracker) -> Tra
         "" if not is_none(limit) and not defines(limit.python_type, "__index__") else None for limit in limits
     ]
     if "" in shown:
+        # the interpreter is asked with a text in the place of what has no index
         raise_observed(tx, ValueError, find_error_text(itertools.islice, (), *shown))
     numbers = [None if is_none(limit) else index_of(tx, limit) for limit in (start, stop, step)]
+    # a ValueError, with a text that depends on which of them it is
     if any(number is not None and number < 0 for number in numbers) or numbers[2] == 0:
         return iterable.unsupported("islice with negative numbers")
     return SliceIterator(iterator_of(tx, iterable), numbers[0] or 0, numbers[1], numbers[2] or 1)
@@ -164,7 +166,9 @@ def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -
     times = index_of(tx, repeat)
     if times < 0:
         raise_observed(tx, ValueError, _NEGATIVE_REPEAT)
+    # read once, and repeated after that
     pools = [tuple(unpack(tx, iterable, asks=TUPLE_ASKS)) for iterable in iterables] * times
+    # over indices: the real iterator gives CPython's order without comparing items
     rows = itertools.product(*[range(len(pool)) for pool in pools])
     return PoolIterator(itertools.product, rows, pools, "{make}({0})")
 
@@ -219,6 +223,7 @@ def call_tee(tx: TraceContext, iterable: Tracker, n: Tracker | None = None, /) -
     count = 2 if n is None else index_of(tx, n)
     if count < 0:
         raise_observed(tx, ValueError, _NEGATIVE_N)
+    # CPython copies such an iterator, which then shares the items read so far
     if iterable.python_type is TEE:
         return iterable.unsupported("tee of a tee")
     shared = TeeSource(iterator_of(tx, iterable), count)

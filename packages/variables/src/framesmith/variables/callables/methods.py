@@ -45,6 +45,7 @@ class BoundMethod(Tracker):
         same objects; None (NotImplemented) for other types."""
         if symbol not in ("==", "!=") or not isinstance(other, BoundMethod):
             return None
+        # CPython compares the receivers by identity since 3.8, the functions by `==`
         same = self.function.is_same(tx, other.function) and self.receiver.is_same(tx, other.receiver)
         return Constant(same == (symbol == "=="))
 
@@ -76,6 +77,7 @@ def bind_function(
     tx: TraceContext, self: Tracker, instance: Tracker, owner: Tracker | None = None, /
 ) -> Tracker:
     """`function.__get__(instance, owner)`, as `partialmethod` and `singledispatchmethod` call it."""
+    # through the class: `__get__(None, cls)` gives the function itself
     if isinstance(instance, Constant) and instance.value is None:
         return self
     return BoundMethod(self, instance)

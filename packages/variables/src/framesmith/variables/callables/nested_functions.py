@@ -66,8 +66,10 @@ class NestedFunction(Tracker):
         if name in ("__name__", "__qualname__"):
             return Constant(self.code.co_name if name == "__name__" else self.code.co_qualname)
         if name == "__module__":
+            # CPython reads it from the globals when the function is made
             return self.namespace.load(tx, "__name__")
         if name == "__doc__":
+            # CPython itself finds it, by a rule that depends on its version; free variables need cells
             cells = tuple(CellType() for _ in self.code.co_freevars)
             return Constant(FunctionType(self.code, {}, closure=cells).__doc__)
         if name == "__code__":
@@ -78,14 +80,17 @@ class NestedFunction(Tracker):
             return TupleTracker(self.closure) if self.closure else Constant(None)
         if name == "__kwdefaults__" and not self.keyword_defaults:
             return Constant(None)
+        # PEP 649: since Python 3.14
         if name == "__annotate__" and name in vars(FunctionType):
             return self.annotate or Constant(None)
+        # a function has such attributes, of which nothing is modelled here; others it lacks
         if name.startswith("__") and name.endswith("__"):
             return self.unsupported(f"reading attribute {name!r}")
         return raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Set any attribute; those that change how the function runs break the graph."""
+        # they would change how a frame of it is bound, which reads the fields of this tracker
         if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"):
             self.unsupported(f"storing attribute {name!r}")
         tx.changes.note(self)
@@ -112,6 +117,7 @@ class NestedFunction(Tracker):
         namespace = writer.constant(self.namespace.value, "globals")
         cells = "".join(f"{writer.value(cell)}, " for cell in self.closure)
         closure = f"({cells})" if cells else "None"
+        # named before defaults, cells and attributes are written, which may refer to the function
         name = writer.define(
             self, f"{make}({code}, {namespace}, {self.code.co_name!r}, None, {closure})", "function"
         )

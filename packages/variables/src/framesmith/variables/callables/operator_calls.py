@@ -36,10 +36,12 @@ def begin_binary(
 ) -> Tracker | PendingCall:
     """`left <symbol> right`, or `left <symbol>= right`. A Python method of the left operand becomes a pending call."""
     left, right = left.realize(), right.realize()
+    # an in-place method is asked first in any case, even before that of a subclass
     if in_place or not reflects_first(tx, symbol, left, right):
         method = left.operator_method(tx, symbol, in_place)
         if method is not None:
             rest = (_DECLINED if in_place else _REFLECTED)[symbol]
+            # the polyfill asks the rest of the rule itself if the method returns NotImplemented
             return _OPERATE.bind(tx, (method, left, right, tx.wrap(rest, Pinned(rest, symbol))), {})
     return (inplace if in_place else binary)(tx, symbol, left, right)
 
@@ -47,6 +49,7 @@ def begin_binary(
 def begin_subscript(tx: TraceContext, container: Tracker, key: Tracker) -> Tracker | PendingCall:
     """`container[key]`; a Python `__getitem__` becomes a pending call."""
     container, key = container.realize(), key.realize()
+    # before the slot, which would run the method to its end, where a graph break cannot be resumed
     begun = container.begin_special(tx, "__getitem__", (key,))
     return container.subscript(tx, key) if begun is None else begun
 
@@ -60,6 +63,7 @@ def begin_unary(tx: TraceContext, symbol: str, operand: Tracker) -> Tracker | Pe
 def _register_reflected(symbol: str) -> None:
     @ROWS.call(_REFLECTED[symbol])
     def ask(tx: TraceContext, left: Tracker, right: Tracker) -> Tracker:
+        # reached from the polyfill, after the left method has returned NotImplemented
         left, right = left.realize(), right.realize()
         result = ask_right(tx, symbol, left, right)
         if result is None:

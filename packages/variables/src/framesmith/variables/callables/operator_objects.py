@@ -49,6 +49,7 @@ class OperatorObject(Tracker):
         if len(args) != 1 or kwargs:
             return self.unsupported("a call with these arguments")
         target = args[0].realize()
+        # the method is looked up by name for each call, as in C
         if self.kind is operator.methodcaller:
             method = target.attribute(tx, text_of(tx, self.operands[0]))
             return method.call(tx, self.operands[1:], self.named)
@@ -58,6 +59,7 @@ class OperatorObject(Tracker):
     def _get(self, tx: TraceContext, target: Tracker, operand: Tracker) -> Tracker:
         if self.kind is operator.itemgetter:
             return target.subscript(tx, operand.realize())
+        # dots lead on: `attrgetter("a.b")`
         for name in text_of(tx, operand).split("."):
             target = target.attribute(tx, name).realize()
         return target
@@ -89,6 +91,7 @@ class OperatorObject(Tracker):
 def operands_of(value: object) -> object:
     """The arguments that an existing object was created with, read from its `__reduce__`."""
     assert isinstance(value, operator.itemgetter | operator.attrgetter | operator.methodcaller)
+    # the objects show their arguments in no other way
     reduced = value.__reduce__()
     assert isinstance(reduced, tuple)
     return reduced[1]
@@ -101,8 +104,10 @@ def wrap_operator_object(tx: TraceContext, value: object, source: Source) -> Tra
     tx.guard(source, TypeIs(type(value)))
     operands = operands_of(value)
     place = CallResult(source, operands_of)
+    # with keywords it reduces to a `partial` of the class
     if not isinstance(operands, tuple) or getattr(value, "__reduce__")()[0] is not type(value):  # noqa: B009
         return Constant(None).unsupported("a methodcaller with keywords from outside")
+    # items are read from the tuple that each load makes anew
     tx.guard(place, LengthIs(len(operands)))
     members = [lazy(tx, operand, Item(place, index)) for index, operand in enumerate(operands)]
     return OperatorObject(type(value), members, None, source)

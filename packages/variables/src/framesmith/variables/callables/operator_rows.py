@@ -91,9 +91,11 @@ def operator_is_not(tx: TraceContext, left: Tracker, right: Tracker, /) -> Track
 @ROWS.call(operator.length_hint)
 def length_hint(tx: TraceContext, value: Tracker, default: Tracker = ZERO, /) -> Tracker:
     """`operator.length_hint(value, default)`."""
+    # asks code of the user, if there is any
     hint = value.realize().ask_length(tx)
     if hint is not None:
         return hint
+    # CPython computes the hints of builtin values
     if value.is_python_constant() and default.is_python_constant():
         return fold(tx, operator.length_hint, (value, default))
     return value.unsupported("operator.length_hint")
@@ -140,6 +142,7 @@ def operator_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
 @ROWS.call(operator.concat)
 def operator_concat(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left + right` of sequences."""
+    # C asks for a sequence before it adds: numbers are refused
     if not defines(left.python_type, "__getitem__"):
         raise_observed(tx, TypeError, _NO_SEQUENCE.format(type_name(left)))
     return binary(tx, "+", left, right)

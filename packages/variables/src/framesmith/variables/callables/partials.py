@@ -68,11 +68,13 @@ class PartialTracker(Tracker):
             return self._keywords(tx)
         if name in self.attributes:
             return self.attributes[name].realize()
+        # read by the attribute's source, so that its presence is guarded by the load
         if self.value is not None and name in vars(self.value):
             assert self.source is not None
             return tx.wrap(vars(self.value)[name], Attribute(self.source, name))
         if name.startswith("__") and name not in ("__name__", "__qualname__", "__wrapped__"):
             return self.unsupported(f"reading attribute {name!r}")
+        # its absence would need a guard
         if self.value is not None:
             return self.unsupported(f"reading attribute {name!r}, which it does not have,")
         return raise_observed(tx, AttributeError, f"'functools.partial' object has no attribute '{name}'")
@@ -120,6 +122,7 @@ class PartialTracker(Tracker):
 @ROWS.call(functools.partial)
 def partial(tx: TraceContext, function: Tracker, /, *args: Tracker, **keywords: Tracker) -> Tracker:
     """`functools.partial(...)`; a partial of a partial without attributes is flattened, as in CPython."""
+    # CPython flattens in the constructor: `partial(partial(f, 1), 2).func` is `f`
     if isinstance(function, PartialTracker) and not function.has_attributes:
         merged = {**function.keywords, **keywords}
         return PartialTracker(function.function, (*function.args, *args), merged)
@@ -135,6 +138,7 @@ def wrap_partial(tx: TraceContext, value: object, source: Source) -> Tracker:
     tx.guard(source, TypeIs(functools.partial))
     names = Attribute(source, "keywords")
     tx.guard(names, TypeIs(dict))
+    # the names in their order: they become keyword arguments
     tx.guard(names, KeysAre(tuple(value.keywords)))
     args = tx.wrap(value.args, Attribute(source, "args"))
     assert isinstance(args, TupleTracker)

@@ -49,11 +49,13 @@ def register_list_polyfill(
 
     @ROWS.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        # other numbers of arguments are left to the polyfill's signature, which breaks the graph
         if len(args) == len(more) + 1 and not issubclass(args[0].python_type, list):
             raise_observed(tx, TypeError, refusal.format(type_name(args[0])))
         return tracker.bind(tx, args, kwargs)
 
 
+# keyed by what the module gives: the C function, where Python has one
 for _name in ("heappush", "heapreplace", "heappushpop"):
     register_list_polyfill(getattr(c_heapq, _name), getattr(heapq, _name), 0)
 for _name in ("heappop", "heapify"):

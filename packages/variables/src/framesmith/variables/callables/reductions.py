@@ -58,6 +58,7 @@ def begin_call_with_items(
     """`then(iterable, *more)` for a builtin that reads all items first: a polyfill reads them,
     so that the graph may break in their code. With `asks` the length is asked for before."""
     cls = iterable.python_type
+    # a length in C runs no code of the user, so nothing shows whether it was asked for
     if asks and any(isinstance(static_lookup(cls, name), FunctionType) for name in _LENGTHS):
         return _GATHERED_ASKED.bind(tx, (iterable, Builtin(then), *more), {})
     return _GATHERED.bind(tx, (iterable, Builtin(then), *more), {})
@@ -68,14 +69,17 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
     """`sum(iterable, start=0)`. Known numbers are summed by `sum`
     itself, which compensates the error of floats since 3.12."""
     total: Tracker = Constant(0) if start is None else start
+    # C refuses texts by the start value alone
     for kind in (str, bytes, bytearray):
         if issubclass(total.python_type, kind):
             raise_observed(tx, TypeError, find_error_text(sum, (), kind()))
     if runs_python(iterable):
         return begin_call_with_items(tx, iterable, sum, total)
     items = [item.realize() for item in unpack(tx, iterable)]
+    # a compensated sum is no chain of additions, so the numbers are read
     if any(item.python_type is float for item in items):  # so are those that change from call to call
         items = [Constant(item.as_python_constant()) if item.is_run_time_number else item for item in items]
+    # only a prefix: the additions have to keep their order
     known = 0
     while known < len(items) and isinstance(items[known], Constant):
         known += 1
@@ -200,6 +204,7 @@ def call_sorted(
 @ROWS.call(polyfills.sort_by_keys)
 def call_sort_by_keys(tx: TraceContext, items: Tracker, keys: Tracker, reverse: Tracker) -> Tracker:
     """The items in the order of their keys, by the same comparisons as `list.sort`."""
+    # the keys were computed by the polyfill, in the order of the items
     held, by = unpack(tx, items), iter(unpack(tx, keys))
     sort_items(tx, held, lambda item: next(by), known_truth(tx, reverse))
     return ListTracker(held)

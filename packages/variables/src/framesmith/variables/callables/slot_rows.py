@@ -53,6 +53,7 @@ def slot_iterate(tx: TraceContext, self: Tracker, /) -> Tracker:
 
 def slot_advance(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`__next__`."""
+    # a frame is run to its end: called by name, its StopIteration has to be raised here
     found = self.advance(tx)
     return raise_observed(tx, StopIteration) if found is None else found
 
@@ -142,6 +143,7 @@ def _sequence(symbol: str) -> RowFunction:
         result = self.binary(tx, symbol, other)
         if result is not None:
             return result
+        # TypeError of `__index__`, if the operand has none
         if symbol == "*":
             index_of(tx, other)
         return raise_observed(tx, TypeError, unsupported_operands(symbol, self, other))
@@ -176,11 +178,13 @@ def _text_of(cls: type, name: str, row_function: RowFunction) -> RowFunction:
 
     def text_of(tx: TraceContext, self: Tracker, /, *rest: Tracker) -> Tracker:
         value = self.realize()
+        # the text of this class is the value's own
         if value.python_type is cls or static_lookup(value.python_type, name) is descriptor:
             return row_function(tx, value, *rest)
         operands = (value, *(operand.realize() for operand in rest))
         if foldable_operands(*operands):
             return fold(tx, descriptor, operands)
+        # a text of the base shows the builtin part, not what the class adds
         part = value.builtin_part_or_self(tx)
         if part.python_type is not cls:
             return value.unsupported(f"calling {callable_name(descriptor)}")
@@ -204,6 +208,7 @@ def register(rows: Rows, cls: type, names: Iterable[str]) -> None:
             handler = sequence or HANDLERS[name]
             if name in _TEXTS:
                 handler = _text_of(cls, name, handler)
+            # a row that is written for the method counts more
             rows.call(descriptor, priority=Priority.GENERAL)(handler)
 
 

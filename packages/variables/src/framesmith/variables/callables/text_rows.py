@@ -54,6 +54,7 @@ def bytes_join(tx: TraceContext, self: Tracker, iterable: Tracker, /) -> Tracker
 
 def _join(tx: TraceContext, self: Tracker, iterable: Tracker, cls: type) -> Tracker:
     refuse = partial(raise_observed, tx, TypeError, "can only join an iterable")
+    # `str.join` makes a list of an iterable first, so that errors of items come after all were taken
     items = [item.realize().builtin_part_or_self(tx) for item in unpack_sequence(tx, iterable, refuse)]
     for index, item in enumerate(items):
         if not issubclass(item.python_type, cls):

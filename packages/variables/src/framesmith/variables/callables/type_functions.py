@@ -62,6 +62,7 @@ def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Trac
     a tuple of such, nested. Anything else breaks the graph."""
     classinfo = classinfo.realize()
     if issubclass(classinfo.python_type, tuple):
+        # all are looked at; one that is no class breaks the graph, and CPython decides whether it gets there
         return [entry for item in unpack(tx, classinfo) for entry in classes_of(tx, item, function)]
     if issubclass(classinfo.python_type, type):
         return [classinfo]
@@ -70,6 +71,7 @@ def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Trac
     if type(value) is _BARE_ALIAS and isinstance(origin, type):
         return [class_tracker(tx, origin)]
     if isinstance(value, UnionType) or get_origin(value) is Union:
+        # `int | None` holds None itself
         members = [type(None) if member is None else member for member in get_args(value)]
         if all(isinstance(member, type) for member in members):
             return [class_tracker(tx, member) for member in members]
@@ -99,6 +101,7 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
     if hook is type.__instancecheck__:
         if issubclass_of(kind, expected):
             return True
+        # CPython reads `__class__` if the type is no subclass
         _check_class_attribute(value)
         return False
     if hook is ABCMeta.__instancecheck__:
@@ -126,6 +129,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, cls: type)
     hook = static_lookup(expected, "__subclasshook__")
     function = getattr(hook, "__func__", None)
     own = static_lookup(type(expected), "__subclasscheck__")
+    # ABCMeta asks the class's own check, which a metaclass may override
     if own is not ABCMeta.__subclasscheck__:
         value.unsupported("isinstance() with a __subclasscheck__ of its own")
     if isinstance(function, FunctionType):
@@ -133,7 +137,9 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, cls: type)
         if module not in sys.stdlib_module_names and module != "_collections_abc":
             value.unsupported("isinstance() with a user-written __subclasshook__")
     _check_class_attribute(value)
+    # runs the hook while tracing
     answer = issubclass(cls, expected)
+    # real inheritance is guarded with the structure of the class
     if not derives(cls, expected):
         _guard_answer(tx, cls, expected, answer)
     return answer
@@ -142,6 +148,7 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, cls: type)
 def _guard_answer(tx: TraceContext, cls: type, expected: type, answer: bool) -> None:
     """Guard the answer of an abstract class, which registration or new methods can change; once per pair and trace."""
     known = tx.changes.asked_classes
+    # a Pinned pair is another object each time, so the guard set would not find the first one
     if (cls, expected) not in known:
         known.add((cls, expected))
         pair = Pinned((cls, expected), f"({class_name(cls)}, {class_name(expected)})")
@@ -168,6 +175,7 @@ def _inline_hook(tx: TraceContext, cls: Tracker, name: str, hook: object, operan
 def issubclass_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`issubclass(value, classinfo)`."""
     if not issubclass(value.python_type, type):
+        # a tuple or a metaclass may decide first, and an object with `__bases__` counts as a class
         if classinfo.realize().python_type is not type or _may_have_bases(value.python_type):
             return value.unsupported("use as the first argument of issubclass()")
         raise_observed(tx, TypeError, "issubclass() arg 1 must be a class")

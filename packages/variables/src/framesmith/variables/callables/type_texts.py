@@ -23,6 +23,7 @@ from framesmith.variables.core.unspecialized import break_on_changing_value
 
 def text_of(tx: TraceContext, tracker: Tracker) -> str:
     """The string value of a text that must be known; breaks the graph if it is not."""
+    # a text in an instance of a subclass counts, as C code reads it
     tracker = tracker.realize().builtin_part_or_self(tx)
     if isinstance(tracker, Constant) and isinstance(tracker.value, str):
         return tracker.value
@@ -43,9 +44,11 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
         return fold(tx, repr, [value])
     writer = _writer(tx, value)
     if writer is not None and not _own_code(value, "__repr__"):
+        # CPython writes `[...]` for the inner one
         if reaches_itself(value) or (value.source is not None and _holds(tx, value, value)):
             value.unsupported("writing a text of it, as it holds itself")
         return Constant(writer(tx, value))
+    # functions and methods in C whose text names no object
     if isinstance(value, Builtin) and isinstance(value.value, BuiltinFunctionType | type(str.join)):
         text = repr(value.value)
         return Constant(text) if " at 0x" not in text else value.unsupported("writing a text with an address")
@@ -59,6 +62,7 @@ def str_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     value = value.realize()
     if value.is_unread:
         break_on_changing_value(value.describe())
+    # `str` of a class without `__str__` calls its `__repr__`
     if isinstance(value, Constant) and not _own_code(value, "__str__") and not _own_code(value, "__repr__"):
         return fold(tx, str, [value])
     if static_lookup(value.python_type, "__str__") is object.__str__:

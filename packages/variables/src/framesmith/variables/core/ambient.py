@@ -31,6 +31,7 @@ class AmbientState(Generic[V]):
     def __init__(self) -> None:
         self._before: dict[str, tuple[Setting, object]] = {}
         self.open_blocks: list[V] = []  # from the outermost to the innermost
+        # grows with each change, also one that turns a setting back: a nested graph must turn none
         self.version = 0
 
     def touch(self, setting: Setting) -> None:
@@ -54,6 +55,7 @@ class AmbientState(Generic[V]):
     def changes(self) -> tuple[tuple[Setting, object], ...]:
         """Settings whose present value differs from the beginning, with the present value; where blocks are open, which turn
         settings as well, all that were touched."""
+        # entering the open blocks again turns settings, so one that has its first value has to be set as well
         now = ((setting, before, setting.get()) for setting, before in self._before.values())
         return tuple(
             (setting, value) for setting, before, value in now if value != before or self.open_blocks

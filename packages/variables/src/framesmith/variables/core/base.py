@@ -80,7 +80,7 @@ class Tracker:
         return self
 
     def is_instance_of(self, cls: type) -> bool | None:
-        """The result of `isinstance(self, kind)` where the tracker
+        """The result of `isinstance(self, cls)` where the tracker
         knows it; None where the class's own check decides."""
         return None
 
@@ -157,6 +157,7 @@ class Tracker:
     def advance(self, tx: "TraceContext") -> "Tracker | None":
         """`next(self)`, run to its end; None when exhausted."""
         begun = self.begin_advance(tx)
+        # a frame may return any value of the program, so its end is told by a tracker that is none
         if not isinstance(begun, PendingCall):
             return begun
         found = tx.inline(replace(begun, otherwise=_EXHAUSTED))
@@ -191,6 +192,8 @@ class Tracker:
         """`del self[key]`."""
         self.unsupported("deleting an item")
 
+    # None from an operator or a comparison is no verdict yet: where the method of the type was not modelled,
+    # `operations.declining` breaks the graph instead of letting both sides decline into a TypeError.
     def binary(self, tx: "TraceContext", symbol: str, other: "Tracker") -> "Tracker | None":
         """`self <symbol> other` as the left operand; None means NotImplemented."""
         return None
@@ -447,8 +450,10 @@ def guard_distinct(tx: TraceContext, one: Tracker, other: Tracker) -> None:
 
     Tensors need none, since one guard covers all tensors of an entry.
     """
+    # an object made in the trace is another one in each call, whatever is passed in
     if one is other or one.source is None or other.source is None:
         return
+    # values of two types are two objects, and both types are guarded
     if one.python_type is other.python_type and not issubclass(one.python_type, torch.Tensor):
         pair = DistinctObjects((one.source, other.source))
         tx.guards.add(Guard.relation(pair, Reason("the trace told them apart", None)))
@@ -457,6 +462,7 @@ def guard_distinct(tx: TraceContext, one: Tracker, other: Tracker) -> None:
 def same_value(tx: TraceContext, one: Tracker, value: object, other: Tracker) -> bool:
     """Whether `other` is a second tracker of the existing object `value`
     of the first; if so, guards that both stay the same object."""
+    # a tracker without `value` gives None here as well, which must not count as the same object
     if one is other or value is None or getattr(other, "value", None) is not value:
         return one is other
     if one.source is not None and other.source is not None:

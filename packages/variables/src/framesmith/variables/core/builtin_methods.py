@@ -92,6 +92,7 @@ def begin_builtin(
 ) -> Tracker | PendingCall:
     """`function(*args, **kwargs)` for a callable written in C: by its row, else folded if pure, else a graph break."""
     args = _with_builtin_part(tx, function, [argument.realize() for argument in args])
+    # a row goes first: it models operands that are not known too, and results with an identity
     row = row_of(tx.registry, function)
     if row is not None:
         return row.begin(tx, args, kwargs)
@@ -130,12 +131,15 @@ def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) 
     if not isinstance(function, _METHODS) or not args:
         return args
     receiver = args[0]
+    # the TypeError of a descriptor ("requires a 'list' object") is left to the native call
     if not issubclass(receiver.python_type, function.__objclass__):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     expected = tx.registry[RECEIVERS].get(function.__objclass__)
+    # what `object` defines works on the instance itself, whatever its builtin part
     if function.__objclass__ is object:
         return args
     part = receiver.builtin_part_or_self(tx)
+    # a row may rely on the attributes of its tracker: `deque_append` on those of a `DequeTracker`
     if expected is not None and not isinstance(part, expected):
         raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
     if expected is not None and _is_replaced(function, part.python_type):
@@ -166,6 +170,7 @@ def builtin_attribute(
     cls = tracker.python_type
     if name == "__class__":
         return from_python(tx, cls)
+    # first, since it also guards that there is no such name
     guard_class_attribute(tx, cls, name)
     owner = owner_of(cls, name)
     if owner is not None:
@@ -181,6 +186,7 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
     if isinstance(descriptor, _METHODS):
         return BoundBuiltin(tracker, descriptor)
     if isinstance(descriptor, _MEMBERS):
+        # `range.start` and others have rows; of a constant, C code may read the field of the real value
         row = row_of(tx.registry, descriptor)
         if row is not None:
             return run_pending(tx, row.begin(tx, [tracker], {}))
@@ -188,6 +194,7 @@ def _bind(tx: TraceContext, tracker: Tracker, owner: type, descriptor: object, n
             return fold(tx, lambda value: getattr(value, name), [tracker])
         return tracker.unsupported(f"reading attribute {name!r}")
     if isinstance(descriptor, ClassMethodDescriptorType) or owner.__module__ == "builtins":
+        # what has no binding of its own: `str.maketrans`, a static method, or `list.__hash__`, which is None
         value = getattr(tracker.python_type, name)
         if is_constant_type(tx.registry, type(value)):
             return Constant(value)
@@ -207,6 +214,7 @@ class Builtin(KnownValue[object]):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Names and documentation, `__self__`, and methods of the callable's own type; others break the graph."""
+        # the default is a constant too: a name that is missing is folded, and CPython words the AttributeError
         if name in _NAMES and is_constant_type(tx.registry, type(getattr(self.value, name, ...))):
             return fold(tx, lambda value: getattr(value, name), [self])
         if name == "__self__" and isinstance(self.value, BuiltinFunctionType):
@@ -252,6 +260,7 @@ class BoundBuiltin(Tracker):
         self.receiver = receiver
         self.descriptor = descriptor
         self.source = source
+        # set by the interpreter when it loads a method for a call
         self.is_called_at_once = False
 
     @property

@@ -25,6 +25,8 @@ LITERAL_TYPES: frozenset[type] = frozenset(
 TORCH_CONSTANT_TYPES: frozenset[type] = frozenset(
     {torch.dtype, torch.device, torch.layout, torch.memory_format}
 )
+# CPython shares some objects of these types (interned texts, constants of one code object) and copies others,
+# so whether two equal ones are one object can differ from call to call.
 _COPIED: frozenset[type] = frozenset(
     {float, complex, str, bytes, tuple, frozenset, slice, range, torch.device}
 )
@@ -159,13 +161,16 @@ class Constant(KnownValue[object]):
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`. Two equal numbers or texts may be one
         object or two: the answer is that of this call, and guarded."""
+        # these guard the answer themselves: an unread value or a number that changes may be this very object
         if other.is_unread or (other.is_run_time_number and other.python_type is self.python_type):
             return other.is_same(tx, self)
         if not isinstance(other, Constant):
             return False
         same = other.value is self.value
+        # small ints and unequal values give the same answer in each call that the guards let in
         if self is other or not has_copies(self.value) or not same_constant(self.value, other.value):
             return same
+        # guards fix the values alone; two sources may give one object in this call and two in the next
         if self.source is not None and other.source is not None:
             if self.source == other.source:
                 return True
@@ -182,8 +187,10 @@ class Constant(KnownValue[object]):
         in a dict. Breaks where Python code or a NaN decides."""
         if isinstance(self.value, enum.Enum) and _hashes_itself(type(self.value)):
             self.unsupported("hashing it (its class defines __eq__ or __hash__)")
+        # a NaN that is read anew may be another object in the next call, a pinned one is a constant of the code
         if is_nan(self.value) and not isinstance(self.source, Pinned | None):
             self.unsupported("hashing it (a NaN equals itself alone)")
+        # `Enum.__hash__` reads `_name_`, which a program may have deleted
         if isinstance(self.value, enum.Enum) and "_name_" not in vars(self.value):
             self.unsupported("hashing it")
         return constant_key(self.value)
@@ -191,6 +198,7 @@ class Constant(KnownValue[object]):
     def reconstruct(self, writer: Writer) -> str:
         """A literal for a value with a single object, else the same object
         as in the trace, since the program may compare it by `is`."""
+        # a large int stays the object of the trace: a literal would be another one, and `is` could tell
         if type(self.value) in (int, bool, type(None)) and not has_copies(self.value):
             text = repr(self.value)
             return f"({text})" if text.startswith("-") else text  # it may become the base of a power

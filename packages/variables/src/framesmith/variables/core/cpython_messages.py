@@ -28,6 +28,7 @@ def find_message(statement: str, cls: type = PlainSample) -> str:
     try:
         exec(statement, {"value": cls()})
     except TypeError as error:
+        # the result is a template for `format`, in which braces of the text itself are doubled
         return str(error).replace("{", "{{").replace("}", "}}").replace(cls.__name__, "{}")
     raise AssertionError(f"{cls.__name__} can do {statement}")
 
@@ -47,6 +48,7 @@ def find_wrong_result_text(call: Callable[..., object]) -> str:
     """What CPython says where a special method of the argument gives the wrong type; `{receiver}` and `{result}`
     stand for the names of the two classes, `{full_receiver}` and `{full_result}` for those with their modules."""
     text = str(find_error(call, MisleadingSample()))
+    # the name with its module is replaced first, as it contains the short one
     for kind, mark in ((MisleadingSample, "receiver"), (PlainSample, "result")):
         text = text.replace(f"{kind.__module__}.{kind.__qualname__}", f"{{full_{mark}}}")
         text = text.replace(kind.__name__, f"{{{mark}}}")

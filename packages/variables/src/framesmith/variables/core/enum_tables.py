@@ -17,6 +17,7 @@ def guard_table(tx: TraceContext, cls: type[enum.Enum], name: str, keys: Iterabl
         return
     table = ClassDictItem(Pinned(cls, class_name(cls)), name)
     tx.guard(table, TypeIs(type(held)))
+    # only plain constants are looked up: another key might run a `__hash__` of the user
     found = [key for key in keys if is_plain_constant(key) and key in held]
     for key in found:
         tx.guard(Item(table, key), Identical(held[key]))

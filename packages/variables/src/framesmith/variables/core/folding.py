@@ -40,6 +40,7 @@ def from_python(tx: TraceContext, value: object) -> Tracker:
     if is_constant_type(tx.registry, cls):
         return Constant(value)
     builders = tx.registry[BUILDERS]
+    # a class whose metaclass is the user's has no row under that; it is a class all the same
     builder = builders.get(cls) or (builders.get(type) if isinstance(value, type) else None)
     if builder is None:
         raise GraphBreak(UNSUPPORTED_VALUE, f"{a_type(cls)} came out of a folded call")
@@ -61,11 +62,13 @@ def fold(
     operands = (*args, *(kwargs or {}).values())
     for operand in operands:
         if isinstance(operand, Constant) and isinstance(operand.value, enum.Enum):
+            # before the call, which may break the graph or raise: what it reads is guarded in any case
             _guard_member(tx, operand.value, function)
     positional = [argument.as_python_constant() for argument in args]
     keywords = {name: value.as_python_constant() for name, value in (kwargs or {}).items()}
     try:
         result = _run(tx, function, positional, keywords)
+    # is an Exception too, but none of the user's program
     except GraphBreak:
         raise
     except Exception as error:
@@ -109,6 +112,7 @@ def _guard_flags(tx: TraceContext, cls: type[enum.Flag]) -> None:
 
 def _warns(function: Callable[[], object]) -> bool:
     with warnings.catch_warnings(record=True) as found:
+        # else the filters of the user, or an earlier warning from here, decide whether one is seen
         warnings.simplefilter("always")
         function()
     return bool(found)

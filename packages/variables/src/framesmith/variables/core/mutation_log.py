@@ -55,6 +55,8 @@ class MutationLog(Generic[V]):
 
     def __init__(self) -> None:
         self.version = 0
+        # an id may be used again after its tracker died; the new one then counts as changed, which only keeps
+        # a call from being repeated (`blocks.moments`)
         self.changed_at: dict[int, int] = {}
         self.ambient = AmbientState[V]()
         self.overrides = OverrideState()
@@ -75,10 +77,12 @@ class MutationLog(Generic[V]):
         """Record that `tracker` is about to change."""
         self.version += 1
         self.changed_at[id(tracker)] = self.version
+        # before it counts as changed: who is told asks whether this is the first change, and what it still holds
         if self.on_change is not None:
             self.on_change(tracker)
         for noted in self._watching:
             noted.append(tracker)
+        # an object made in the trace is written as it is at the end; nothing of it has to be replayed
         if tracker.source is not None:
             self._changed.setdefault(id(tracker), tracker)
 

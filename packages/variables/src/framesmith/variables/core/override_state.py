@@ -34,6 +34,7 @@ class OverrideState:
 
     def asks_subclasses(self) -> bool:
         """Whether torch would ask a subclass now."""
+        # torch's own switch is asked as well: the caller of the compiled function may have turned it
         return not self._open and torch._C._is_torch_function_enabled()
 
     def asks_none(self) -> bool:

@@ -58,6 +58,7 @@ def overriding_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) 
         operand = argument.realize()
         if id(operand.python_type) in _PLAIN:
             continue
+        # torch looks into a list or tuple of tensors (`torch.cat`), one level deep
         if issubclass(operand.python_type, list | tuple):
             members = [member.realize() for member in operand.known_children()]
         else:

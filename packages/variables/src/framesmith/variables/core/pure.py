@@ -22,9 +22,11 @@ def is_pure(registry: Registry, function: object) -> bool:
     """Whether a call with known operands may run while tracing."""
     if isinstance(function, Descriptor):
         return function.__objclass__ in registry[PURE_TYPES]
+    # a class method in C that was read through its class: `int.from_bytes`
     if isinstance(function, BuiltinFunctionType) and isinstance(function.__self__, type):
         return function.__self__ in registry[PURE_TYPES]
     try:
         return function in registry[PURE]
+    # not hashable, so no row can be registered under it
     except TypeError:
         return False

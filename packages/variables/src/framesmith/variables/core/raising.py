@@ -17,11 +17,11 @@ EXCEPTION_MAKER: Final = Table[None, ExceptionMaker]("maker of exceptions")
 
 
 def new_exception(tx: TraceContext, cls: type[BaseException], *arguments: object) -> Tracker:
-    """The tracker of `kind(*arguments)`; arguments are trackers or plain constants."""
+    """The tracker of `cls(*arguments)`; arguments are trackers or plain constants."""
     operands = tuple(a if isinstance(a, Tracker) else Constant(a) for a in arguments)
     return tx.registry.get_single(EXCEPTION_MAKER)(cls, operands)
 
 
 def raise_observed(tx: TraceContext, cls: type[BaseException], *arguments: object) -> NoReturn:
-    """Raise `kind(*arguments)` in the user's program."""
+    """Raise `cls(*arguments)` in the user's program."""
     raise ObservedException(new_exception(tx, cls, *arguments))

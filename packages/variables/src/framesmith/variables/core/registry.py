@@ -95,6 +95,7 @@ class Registry:
             table: MappingProxyType({**self._tables.get(table, {}), **more.get(table, {})})
             for table in {**self._tables, **more}
         }
+        # past `__init__`, which takes entries: these rows are grouped already
         result = object.__new__(Registry)
         result._tables = MappingProxyType(merged)
         return result
@@ -112,6 +113,7 @@ def _group(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[obje
             rules.append(entry)
         else:
             _rank(ranked, entry)
+    # before any rule adds rows, so that what a rule sees does not depend on the order of the rules
     chosen = {rule.table: _choose(ranked.get(rule.table, {})) for rule in rules}
     for rule in rules:
         for row in chosen[rule.table].values():
@@ -121,6 +123,7 @@ def _group(entries: Iterable[RegistryEntry | Rule]) -> dict[object, Mapping[obje
     found: dict[object, Mapping[object, object]] = {}
     for table, rows in ranked.items():
         counting = _choose(rows)
+        # only tables that are read in order have keys that can be compared with each other
         keys = sorted(cast("dict[int, object]", counting)) if table.in_order else list(counting)
         found[table] = MappingProxyType({key: counting[key] for key in keys})
     return found

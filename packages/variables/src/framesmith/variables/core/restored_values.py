@@ -15,6 +15,7 @@ def is_same_value(tracker: Tracker, original: object, source: Source | None = No
     if source is not None and tracker.source == source:
         return True
     if isinstance(tracker, Lazy):
+        # reading it would add guards, for a value that was only passed on
         if not tracker.is_realized:
             return tracker.peek is original
         tracker = tracker.realize()

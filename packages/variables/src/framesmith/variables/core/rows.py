@@ -114,6 +114,7 @@ class Rows:
     def generic_access(self, *classes: type) -> None:
         """Attributes of instances of these types, written in C, are read and stored as those of `object` are."""
         for cls in classes:
+            # read from the dictionary of the class: what it inherits is in the row of the base
             own = {name: method for name, method in type_dict(cls).items() if name in ACCESS_METHODS}
             for name, method in own.items():
                 self.add(GENERIC_ACCESS, method, GenericAccess(name, method))

@@ -39,6 +39,7 @@ class Row:
             raise GraphBreak(DISABLED, f"{callable_name(self.key)}: it is marked with disallow_in_graph")
         positional = [argument.realize() for argument in args]
         keywords = {name: argument.realize() for name, argument in kwargs.items()}
+        # a row may take fewer forms of a call than the callable: what does not fit is no TypeError of the user yet
         if keywords or len(positional) not in self.positional:
             try:
                 self.signature.bind(*positional, **keywords)
@@ -57,6 +58,7 @@ def row_signature(function: RowFunction) -> tuple[inspect.Signature, range]:
     kinds = [parameter.kind for parameter in parameters]
     required = [parameter.kind for parameter in parameters if parameter.default is parameter.empty]
     signature = inspect.Signature(parameters)
+    # no call fits by position alone: `bind` is asked each time, and says what is missing
     if inspect.Parameter.KEYWORD_ONLY in required:
         return signature, range(0)
     least, most = (sum(kind in _BY_POSITION for kind in some) for some in (required, kinds))

@@ -71,6 +71,7 @@ def sequence_base(cls: type) -> type | None:
     CPython makes `__add__` of `sq_concat`, `__add__` and `__radd__` of `nb_add`. Such slots raise TypeError, with a message of
     their own, where slots of a number return NotImplemented.
     """
+    # the last one in the resolution order is the builtin type itself
     bases = [base for base in resolution_order(cls) if _concatenates(type_dict(base))]
     return bases[-1] if bases else None
 
@@ -85,6 +86,7 @@ def binary(
     """`left <symbol> right`; `in_place` is true for the fallback
     of `<symbol>=`, which the message of a TypeError names."""
     left, right = left.realize(), right.realize()
+    # two constants: CPython computes, with its errors
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
     first, second = _ask_left, ask_right
@@ -95,6 +97,7 @@ def binary(
         result = second(tx, symbol, left, right)
     if result is not None:
         return result
+    # before the TypeError: both sides have declined, but the repetition of the sequence was not tried
     _check_repetition(symbol, left, right)
     return raise_observed(tx, TypeError, unsupported_operands(symbol, left, right, in_place))
 
@@ -116,6 +119,7 @@ def _reflected_before_sequence(
     base = sequence_base(left.python_type) if symbol in ("+", "*") else None
     if base is None or "__iadd__" not in type_dict(base):
         return None
+    # numbers have a reflected method that declines sequences
     if issubclass(right.python_type, int | float) or not defines(
         right.python_type, f"__r{METHODS[symbol]}__"
     ):

@@ -42,6 +42,7 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, FUNCTIONS[symbol], (left, right))
+    # here CPython does not ask whether the subclass overrides the method, unlike for operators
     subclass_first = left.python_type is not right.python_type and derives(
         right.python_type, left.python_type
     )
@@ -66,6 +67,7 @@ def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
+        # the NaN is left out: it equals itself by identity alone
         if left.value is right.value and left.value == left.value:
             return True  # so is any other object that is equal
         if left.value != left.value and left.is_same(tx, right):

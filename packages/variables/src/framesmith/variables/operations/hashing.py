@@ -13,5 +13,6 @@ def hash_of(tx: TraceContext, value: Tracker) -> Tracker:
         if has_known_hash(value.as_python_constant()):
             return fold(tx, hash, [value])
     else:
+        # for its TypeError only
         value.hash_key(tx)
     return value.unsupported("asking for its hash")

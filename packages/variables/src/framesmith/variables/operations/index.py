@@ -17,6 +17,7 @@ def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> in
     if it is not known. `message` replaces that of the TypeError."""
     value = value.realize()
     part = value.builtin_part_or_self(tx)
+    # an int, or a subclass of int whose `__index__` C code does not call
     if isinstance(part, Constant) and isinstance(part.value, int):
         return int(part.value)
     if not defines(value.python_type, "__index__"):

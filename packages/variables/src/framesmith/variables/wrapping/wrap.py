@@ -61,9 +61,11 @@ class Wrapper:
     def __call__(self, value: object, source: Source) -> Tracker:
         """The tracker of `value`, read from `source`; breaks the graph if no rule wraps it."""
         assert self._context is not None
+        # by source first: a source gives the same object throughout a trace
         found = self._by_source.get(source)
         if found is not None:
             return found
+        # an object that was noted at another source is wrapped from there, since guards speak of that one
         known = self._by_identity.get(id(value)) or self._wrap_noted(value, source)
         if known is not None:
             tracker = known[1]
@@ -76,6 +78,7 @@ class Wrapper:
             self._by_source[source] = tracker
             return tracker
         is_class = issubclass(type(value), type)
+        # the tables of rules are keyed by classes: a look-up hashes and compares them
         for metaclass in (type(type(value)), *([type(value)] if is_class else [])):
             if metaclass is not type and _compares_classes(metaclass):
                 raise GraphBreak(
@@ -86,8 +89,10 @@ class Wrapper:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps {a_type(type(value))} ({source.text()})")
         tracker = rule(self._context, value, source)
         self._by_source[source] = tracker
+        # `Globals` is a marker of ours, whose type no program sees
         if not tracker.is_unread and type(value) is not Globals:
             self._context.note("has its type", source)
+        # of the value's class, and below of a class that is the value: special methods decide what the trackers do
         guard_structure(self._context, tracker.python_type)
         if is_class:
             assert isinstance(value, type)
