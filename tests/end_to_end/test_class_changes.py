@@ -496,3 +496,30 @@ def test_a_dictionary_that_a_class_holds_is_that_of_an_instance() -> None:
         "def put(value):\n    for _ in range(20): state.scale = value\n"
         "changes = [lambda: put(1), lambda: put(2), lambda: put(3)]\n"
     )
+
+
+HELD = {
+    "a dictionary that is read": ("dict(a=1, b=2)", "sum(C.held.values())", "C.held['a'] = 7"),
+    "a dictionary that is asked": (
+        "dict(a=1)",
+        "(1 if 'z' in C.held else 2) * len(C.held)",
+        "C.held['z'] = 7",
+    ),
+    "slots": ("Slots()", "C.held.n", "C.held.n = 7"),
+    "slots below slots": ("Slots(Slots())", "C.held.n.n", "C.held.n.n = 7"),
+    "a class": ("A()", "C.held.m()", "C.held.__class__ = B"),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_a_class_holds_is_replaced_by_an_equal_object_which_changes_then(name: str) -> None:
+    value, program, change = HELD[name]
+    check_changes(
+        "class Slots:\n    __slots__ = ('n',)\n    def __init__(self, n=3): self.n = n\n"
+        "class A:\n    def m(self): return 1\nclass B:\n    def m(self): return 2\n"
+        f"class C: held = {value}\n"
+        f"def f(): return X * ({program})\n"
+        f"def replace(): C.held = {value}\n"
+        f"def change(): {change}\n"
+        "changes = [replace, change, replace, change]\n"
+    )

@@ -100,3 +100,14 @@ def test_a_factory_can_be_called(factory):
         return results, x + 1
 
     check(function, torch.ones(2), defaultdict(list))
+
+
+def test_keys_that_are_equal_ranges_with_other_ends_are_told_apart():
+    def function(x, names):
+        return x * sum(key.stop for key in names)
+
+    def change(x, names):
+        names.clear()
+        names[range(0, 12, 3)] = 1
+
+    check(function, torch.ones(2), {range(0, 10, 3): 1}, change=change)

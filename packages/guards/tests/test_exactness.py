@@ -87,3 +87,15 @@ def test_objects_of_users_are_compared_by_identity():
     loud = Loud()
     assert same_constant(loud, loud) and not same_constant(loud, Loud())
     assert not is_plain_constant(loud) and not is_plain_constant((1, loud))
+
+
+def test_ranges_that_give_the_same_numbers_are_told_apart():
+    assert range(0, 10, 3) == range(0, 12, 3)
+    assert not same_constant(range(0, 10, 3), range(0, 12, 3))
+    assert not same_constant(frozenset({range(0)}), frozenset({range(1, 1)}))
+    assert same_constant(range(2, 9), range(2, 9))
+
+
+def test_claims_about_nans_are_one():
+    assert EqualTo(float("nan")) == EqualTo(float("nan"))
+    assert len({EqualTo(float("nan")), EqualTo(-float("nan")), EqualTo(complex("nan"))}) == 2

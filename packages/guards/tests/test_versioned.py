@@ -197,6 +197,37 @@ def test_an_equal_object_in_a_slot_is_forgiven():
     assert [check(), check()] == [True, True]
 
 
+def as_new(whole):
+    """Everything that the class holds is replaced by what is equal to it."""
+    whole.parts = {name: Part(part.name, part.size) for name, part in whole.parts.items()}
+
+
+@pytest.mark.parametrize("change", PART_CHANGES.values(), ids=PART_CHANGES)
+def test_a_change_of_what_took_the_place_of_an_equal_object_is_noticed(change):
+    whole = with_parts()
+    check = checked(*part_facts(whole))
+    assert check()
+    as_new(whole)
+    assert [check(), check()] == [True, True]
+    change(whole)
+    with contextlib.suppress(*MISSES):
+        assert not check()
+
+
+def test_the_truth_of_what_a_slot_holds_is_not_asked():
+    class Truth:
+        def __bool__(self):
+            raise AssertionError("asked")
+
+    whole = with_parts()
+    value = whole.parts["a"].size = Truth()
+    fact = Guard(
+        Attribute(Item(ClassDictItem(Pinned(whole, "Whole"), "parts"), "a"), "size"), Identical(value)
+    )
+    check = checked(*part_facts(whole), fact)
+    assert [check(), check()] == [True, True]
+
+
 def test_what_hangs_on_a_global_is_not_held():
     names = Pinned(vars(sys.modules[__name__]), "names")
     thing = Attribute(Item(names, "GLOBAL_PART"), "name")
@@ -297,18 +328,18 @@ def test_what_rests_on_what(module):
     getter = Attribute(ClassDictItem(Pinned(root), "value"), "fget")
     function = Pinned(given)
     expected = [
-        (Guard(Pinned(leaf), ClassAttribute.capture(leaf, "method")), ((CLASS, leaf),)),
+        (Guard(Pinned(leaf), ClassAttribute.capture(leaf, "method")), ((CLASS, leaf, None),)),
         (Guard(Pinned(int), ClassAttribute.capture(int, "real")), ()),
-        (Guard(names, HasKey("a", False)), ((NAMESPACE, vars(module)),)),
+        (Guard(names, HasKey("a", False)), ((NAMESPACE, vars(module), None),)),
         (Guard(own, HasKey("a", False)), None),
         (Guard(Item(Local("x"), "a"), Identical(None)), None),
         (Guard(Item(names, "thing"), TypeIs(ModuleType)), None),
         (Guard(Item(names, "thing"), TypeIs(leaf)), None),
         (Guard(Item(names, "thing"), EqualTo((1, 2))), None),
-        (Guard(getter, Identical(root.__dict__["value"].fget)), ((CLASS, root),)),
+        (Guard(getter, Identical(root.__dict__["value"].fget)), ((CLASS, root, None),)),
         (Guard(Attribute(Item(names, "thing"), "fget"), Identical(None)), None),
-        (Guard(function, CodeIs(given.__code__)), ((CODE, given),)),
-        (Guard(FunctionDefault(function, 0), Identical(None)), ((DEFAULTS, given),)),
+        (Guard(function, CodeIs(given.__code__)), ((CODE, given, None),)),
+        (Guard(FunctionDefault(function, 0), Identical(None)), ((DEFAULTS, given, None),)),
     ]
     assert [dependencies_of(guard) for guard, _ in expected] == [found for _, found in expected]
 

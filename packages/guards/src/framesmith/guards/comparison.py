@@ -98,7 +98,10 @@ def hash_key(value: object) -> object:
     Invariant: `same_constant(a, b)` implies `hash_key(a) == hash_key(b)`.
     """
     cls = type(value)
-    if cls in _PLAIN_HASHES or issubclass(cls, Comparable):
+    if cls in _PLAIN_HASHES:
+        # A NaN is hashed by its address, and is the same constant as any other.
+        return value if value == value else cls
+    if issubclass(cls, Comparable):
         return value
     if issubclass(cls, tuple):
         assert isinstance(value, tuple)
@@ -159,6 +162,12 @@ def _same_slice(left: object, right: object) -> bool:
     return _same_tuples((left.start, left.stop, left.step), (right.start, right.stop, right.step))
 
 
+def _same_range(left: object, right: object) -> bool:
+    assert isinstance(left, range) and isinstance(right, range)
+    # `==` compares the numbers that they give: range(0, 10, 3) is equal to range(0, 12, 3).
+    return _same_tuples((left.start, left.stop, left.step), (right.start, right.stop, right.step))
+
+
 #: Their hash is CPython's, and says which value it is.
 _PLAIN_HASHES = frozenset({bool, int, str, bytes, float, complex, types.NoneType, types.EllipsisType})
 
@@ -174,7 +183,7 @@ _COMPARERS: dict[type, Callable[[object, object], bool]] = {
     list: _same_lists,
     frozenset: _same_members,
     slice: _same_slice,
-    range: _equal,
+    range: _same_range,
     torch.device: _equal,
     types.NoneType: _equal,
     types.EllipsisType: _equal,

@@ -78,8 +78,9 @@ def slot(name: str) -> StateKind:
     return StateKind(lambda value: value, attrgetter(name), by_identity=True)
 
 
-#: What a fact rests on: the state, of this kind, of an object.
-Dependency: TypeAlias = tuple[StateKind, object]
+#: What a fact rests on: the state, of this kind, of an object. For one that a class holds, also how it is read: the class may hold
+#: another one later.
+Dependency: TypeAlias = tuple[StateKind, object, Source | None]
 
 
 def dependencies_of(guard: Guard) -> tuple[Dependency, ...] | None:
@@ -144,7 +145,7 @@ def _of_class(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] 
     while isinstance(below, Item | Attribute):
         below = below.base
     held = _holder(source) if isinstance(below, ClassDictItem) else None
-    return None if source is None or held is None else (*held, (kind, _value(source)))
+    return None if source is None or held is None else (*held, (kind, _value(source), source))
 
 
 def _container(source: Source | None) -> tuple[Dependency, ...] | None:
@@ -162,12 +163,12 @@ def _pinned_class(source: Source | None) -> tuple[Dependency, ...] | None:
     if not isinstance(source, Pinned) or not isinstance(source.value, type):
         return None
     # It never changes, so nothing has to be compared.
-    return () if is_immutable(source.value) else ((CLASS, source.value),)
+    return () if is_immutable(source.value) else ((CLASS, source.value, None),)
 
 
 def _function(kind: StateKind, source: Source | None) -> tuple[Dependency, ...] | None:
     if isinstance(source, Pinned) and type(source.value) is FunctionType:
-        return ((kind, source.value),)
+        return ((kind, source.value, None),)
     return None
 
 
@@ -175,7 +176,7 @@ def _namespace(source: Source | None) -> tuple[Dependency, ...] | None:
     """The dependency for a pinned dictionary of an imported module; None for anything else."""
     if not dict_versions.USABLE or not isinstance(source, Pinned) or not is_namespace(source.value):
         return None
-    return ((NAMESPACE, source.value),)
+    return ((NAMESPACE, source.value, None),)
 
 
 def _value(source: Source) -> object:

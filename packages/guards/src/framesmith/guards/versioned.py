@@ -17,7 +17,7 @@ The kinds of dependencies are in `dependencies`.
 
 import struct
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, repeat
 from operator import is_
 from types import FunctionType
 from typing import Final, final
@@ -31,8 +31,10 @@ from framesmith.guards.kinds.attributes import ClassAttribute
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.classes import ClassStructure
 from framesmith.guards.names import Names
+from framesmith.guards.sources.base import Source
 
-_UNKNOWN: Final = -1
+#: The state that nothing has.
+_UNKNOWN: Final = object()
 #: The number in the bytes where none is known; CPython gives none as high.
 _NO_NUMBER: Final = 2**32 - 1
 #: What the comparison of versions costs, in look-ups of a plain guard: once, and for each state; an estimate, which no benchmark here fixes.
@@ -67,11 +69,14 @@ class VersionedGuards:
 
     def __init__(self, facts: dict[Guard, tuple[Dependency, ...]]) -> None:
         self.facts = tuple(facts)
+        self._held: dict[tuple[StateKind, int], tuple[object, set[Source]]] = {}
         # By id: a class may have a metaclass with `__eq__` and `__hash__`. The tuple keeps the object.
         on: dict[StateKind, dict[int, tuple[object, list[Guard]]]] = {CLASS: {}}
         for guard, found in facts.items():
-            for kind, dependency in found:
+            for kind, dependency, source in found:
                 on.setdefault(kind, {}).setdefault(id(dependency), (dependency, []))[1].append(guard)
+                if source is not None:
+                    self._held.setdefault((kind, id(dependency)), (dependency, set()))[1].add(source)
         self._bases = _merge_bases(on[CLASS])
         self._classes = [cls for cls, _ in on[CLASS].values() if isinstance(cls, type)]
         self._over = {
@@ -79,6 +84,7 @@ class VersionedGuards:
             for kind, held in on.items()
             if held
         }
+        self._keys = {kind: [(kind, key) for key in held] for kind, held in on.items() if held}
         self._on = {kind: [guards for _, guards in held.values()] for kind, held in on.items() if held}
         self._known: dict[StateKind, list[object]] = {
             kind: [_UNKNOWN] * len(over) for kind, over in self._over.items()
@@ -117,13 +123,15 @@ class VersionedGuards:
         for cls, field in zip(self._classes, self._over.get(CLASS, ()), strict=True):
             if not type_versions.version_of(field):
                 type_versions.assign_version(cls)
-        # A class without a number reads 0: changes of it would not show, so its facts are checked each time (None).
-        states = {kind: [kind.read(view) or None for view in over] for kind, over in self._over.items()}
+        states = {
+            kind: [*map(self._read, repeat(kind), over, self._keys[kind])]
+            for kind, over in self._over.items()
+        }
         for kind, now in states.items():
             for held, new, old in zip(self._on[kind], now, self._known[kind], strict=True):
                 # Only facts on what changed are asked again: a store elsewhere in a module costs a few look-ups.
                 changed = new is not old if kind.by_identity else new != old
-                if (changed or new is None) and not all(map(_is_true, held)):
+                if (changed or new is _UNKNOWN) and not all(map(_is_true, held)):
                     return False
         if not all(map(_is_true, self._independent)):
             return False
@@ -136,6 +144,17 @@ class VersionedGuards:
         for known, packed in zip(self._numbers, _as_bytes(states.get(CLASS, ())), strict=True):
             known[:] = packed
         return True
+
+    def _read(self, kind: StateKind, view: object, key: tuple[StateKind, int]) -> object:
+        """The state of a dependency; `_UNKNOWN` where changes would not show, so that its facts are checked each time.
+
+        That is so for a class without a number, which reads 0, and for an object that its class holds no longer.
+        """
+        held = self._held.get(key)
+        if held is not None and not all(_value(source) is held[0] for source in held[1]):
+            return _UNKNOWN
+        state = kind.read(view)
+        return _UNKNOWN if kind is CLASS and not state else state
 
 
 def _merge_bases(classes: dict[int, tuple[object, list[Guard]]]) -> list[tuple[type, type]]:
@@ -162,6 +181,13 @@ def _order_of(cls: type) -> frozenset[int]:
     return frozenset(map(id, resolution_order(cls)))
 
 
+def _value(source: Source) -> object:
+    try:
+        return EMPTY_SCOPE.value_of(source)
+    except MISSES:
+        return _UNKNOWN
+
+
 def _is_true(guard: Guard) -> bool:
     try:
         if isinstance(guard.claim, Relation):
@@ -175,7 +201,7 @@ def _is_true(guard: Guard) -> bool:
 def _as_bytes(numbers: Sequence[object]) -> list[bytes]:
     """Version numbers as the bytes they are in memory: each by itself if they are few, else all joined."""
     # No class has this number, so a state that is not known never compares equal.
-    known = [each if isinstance(each, int) and each != _UNKNOWN else _NO_NUMBER for each in numbers]
+    known = [each if isinstance(each, int) else _NO_NUMBER for each in numbers]
     packed = [struct.pack("I", each) for each in known]
     return packed if len(packed) <= _FEW else [b"".join(packed)]
 
