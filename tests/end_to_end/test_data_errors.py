@@ -384,3 +384,21 @@ def test_what_only_computes_is_computed_again_for_the_traceback(work):
         calls=4,
         backward=False,
     )
+
+
+BY_ITSELF = {
+    "items": "x[x]",
+    "gather": "x.gather(0, x)",
+    "take": "torch.take(x, x)",
+    "index_select": "x.index_select(0, x)",
+    "index_add": "x.index_add(0, x, x)",
+}
+
+
+@pytest.mark.parametrize("work", BY_ITSELF)
+def test_an_unused_index_that_is_the_tensor_itself_raises(work):
+    check_source(
+        "import torch\ndef args(): return [torch.tensor([5, 0])]\n"
+        f"def f(x):\n    try:\n        {BY_ITSELF[work]}\n    except (IndexError, RuntimeError):\n        return x - 1\n"
+        "    return x + 1\n",
+    )

@@ -6,8 +6,10 @@ import re
 import pytest
 import torch
 from tests.end_to_end.support import check_source
+from torch import fx
 
-from framesmith.graph.refusals import FOR_EVERY_DTYPE
+from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.refusals import FOR_EVERY_DTYPE, may_be_refused
 
 HEAD = """
 import torch
@@ -45,13 +47,19 @@ def test_it_raises_as_eagerly(program: str, dynamic: bool | None) -> None:
     check_source(source, options={"dynamic": dynamic})
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
-)
-def test_what_may_be_dropped_has_a_kernel_for_every_integer(dtype: torch.dtype) -> None:
+INTEGERS = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
+OTHERS = [torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128]
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *OTHERS])
+def test_what_may_be_dropped_has_a_kernel(dtype: torch.dtype) -> None:
     values, tried = torch.ones(2, 2, dtype=dtype), []
     for name in sorted(FOR_EVERY_DTYPE & set(dir(torch.Tensor))):
         for operands in ((), (values,), (0,), ([values],)):
+            node = fx.Graph().placeholder("x")
+            node.meta[EXAMPLE] = values
+            if may_be_refused(node.graph.call_method(name, (node,))):
+                continue
             method = getattr(values.clone(), name)
             try:
                 method(*operands)
@@ -59,5 +67,22 @@ def test_what_may_be_dropped_has_a_kernel_for_every_integer(dtype: torch.dtype) 
             except NotImplementedError as error:
                 pytest.fail(f"{name}: {error}")
             except (TypeError, RuntimeError, IndexError, ValueError) as error:
-                assert not re.search("not (implemented|supported)", str(error)), name
-    assert len(set(tried)) > 90
+                assert not re.search("not (implemented|supported)|does not support", str(error)), name
+    assert len(set(tried)) > 80
+
+
+REFUSED = {
+    "bits of floats": "torch.bitwise_and(y, y)",
+    "bits of floats by an operator": "y | y",
+    "a common divisor of floats": "torch.gcd(y, y)",
+    "the order of complex numbers": "y.to(torch.complex64) < 1",
+    "a sort of complex numbers": "y.to(torch.complex64).sort()",
+    "the largest complex number": "y.to(torch.complex64).max()",
+    "bits of half precision": "~y.half()",
+}
+
+
+@pytest.mark.parametrize("program", REFUSED)
+def test_an_unused_operation_without_a_kernel_raises(program: str) -> None:
+    source = f"{HEAD}def f(x, y):\n    attempt(lambda: ({REFUSED[program]}, log.append(1)))\n    return x, y, log\n"
+    check_source(source)

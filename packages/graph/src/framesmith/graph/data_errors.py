@@ -133,7 +133,7 @@ def may_raise(node: fx.Node) -> bool:
     if reason is None:
         return operator_name(node.op, node.target) in _ONE_DTYPE and _has_two_dtypes(node)
     if reason == _INDEX:
-        return len(node.all_input_nodes) > 1  # the index is a tensor; numbers were checked while tracing
+        return _count_nodes(node) > 1  # the index is a tensor; numbers were checked while tracing
     if reason in (_DIVISION, _POWER):
         value = node.meta.get(EXAMPLE)
         # Floats divide by zero to inf or nan, and have negative powers.
@@ -144,3 +144,15 @@ def may_raise(node: fx.Node) -> bool:
 def _has_two_dtypes(node: fx.Node) -> bool:
     values = [one.meta.get(EXAMPLE) for one in node.all_input_nodes]
     return len({value.dtype for value in values if isinstance(value, torch.Tensor)}) > 1
+
+
+def _count_nodes(node: fx.Node) -> int:
+    """How many arguments are nodes; one that is given twice (`x[x]`) counts twice."""
+    count = 0
+
+    def see(_: fx.Node) -> None:
+        nonlocal count
+        count += 1
+
+    fx.map_arg((node.args, node.kwargs), see)
+    return count

@@ -63,13 +63,15 @@ _NORMALIZATIONS = frozenset(
         "batch_norm_update_stats",
     }
 )
+_RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
 _RANDOM_NAMES = frozenset(
     {
         "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "multinomial",
         "normal", "poisson", "binomial", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
         "feature_dropout", "feature_alpha_dropout", "rrelu", "gumbel_softmax", "native_dropout",
         "scaled_dot_product_attention", "multi_head_attention_forward", "fractional_max_pool2d",
-        "fractional_max_pool3d", "checkpoint_with_random_numbers",
+        "fractional_max_pool3d", "checkpoint_with_random_numbers", "_standard_gamma", "_sample_dirichlet",
+        "rrelu_with_noise", *_RECURRENT,
     }
 )  # fmt: skip
 
@@ -185,11 +187,17 @@ def is_random(node: fx.Node) -> bool:
 
 
 def _drops_nothing(node: fx.Node) -> bool:
-    """Whether it is dropout outside of training, or attention with a dropout of 0: they draw nothing."""
+    """Whether it is dropout outside of training, or attention or recurrent layers without dropout: they draw nothing."""
     name = str(getattr(node.target, "__name__", ""))
     if name == "scaled_dot_product_attention":
         chance = [*node.args[4:5], node.kwargs.get("dropout_p", 0.0)][0]
         return isinstance(chance, float | int) and chance == 0
+    if name in _RECURRENT:
+        # lstm(input, state, weights, has_biases, layers, dropout, train, ...), one argument more for a packed sequence
+        chance = next((index for index, value in enumerate(node.args) if type(value) is float), None)
+        return chance is not None and (
+            node.args[chance] == 0 or node.args[chance + 1 : chance + 2] == (False,)
+        )
     return "dropout" in name and is_outside_of_training(node.args, node.kwargs)
 
 

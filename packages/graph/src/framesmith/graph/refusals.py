@@ -33,6 +33,58 @@ _NAMES: Final = (
 FOR_EVERY_DTYPE: Final = frozenset(_NAMES.split())
 """Operations with a kernel for bool and every integer. A test runs each of them that it can; no others are trusted."""
 
+_FOR_INTEGERS: Final = frozenset(
+    [
+        "gcd",
+        "lcm",
+        "bitwise_and",
+        "bitwise_or",
+        "bitwise_xor",
+        "bitwise_not",
+        "bitwise_left_shift",
+        "bitwise_right_shift",
+        "and_",
+        "or_",
+        "xor",
+        "inv",
+        "invert",
+        "__and__",
+        "__or__",
+        "__xor__",
+        "__invert__",
+        "__rand__",
+        "__ror__",
+        "__rxor__",
+    ]
+)
+"""Without a kernel for floats and complex numbers, float32 included."""
+
+_OF_ORDER: Final = frozenset(
+    [
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+        "max",
+        "min",
+        "maximum",
+        "minimum",
+        "sort",
+        "argsort",
+        "unique",
+        "sign",
+    ]
+)
+"""Of those for every dtype the ones that refuse complex numbers."""
+
 _SAFE: Final = frozenset({torch.float32, torch.float64})
 _FACTORS: Final = ("alpha", "beta")
 
@@ -41,7 +93,14 @@ def may_be_refused(node: fx.Node) -> bool:
     """Whether eager may raise where the fake did not: no kernel for the dtype, or True for the factor of a sum of numbers."""
     if any(type(node.kwargs.get(name)) is bool for name in _FACTORS):
         return True
+    name = operator_name(node.op, node.target)
     values = (one.meta.get(EXAMPLE) for one in node.all_input_nodes)
-    return any(isinstance(value, torch.Tensor) and value.dtype not in _SAFE for value in values) and (
-        operator_name(node.op, node.target) not in FOR_EVERY_DTYPE
-    )
+    return any(isinstance(value, torch.Tensor) and _may_lack_kernel(name, value.dtype) for value in values)
+
+
+def _may_lack_kernel(name: str, dtype: torch.dtype) -> bool:
+    if name in _FOR_INTEGERS and (dtype.is_floating_point or dtype.is_complex):
+        return True
+    if dtype in _SAFE:
+        return False
+    return name not in FOR_EVERY_DTYPE or (dtype.is_complex and name in _OF_ORDER)
