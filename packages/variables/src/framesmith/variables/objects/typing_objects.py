@@ -24,6 +24,7 @@ ROWS: Final = Rows()
 
 _T = typing.TypeVar("_T")
 _KINDS: Final[tuple[type, ...]] = tuple(
+    # Several samples are of one type; from 3.14 on also `int | str` and `Optional[int]`.
     dict.fromkeys(
         type(sample)
         for sample in (
