@@ -82,6 +82,7 @@ def run_both_passes(
 ) -> None:
     """Call forward and backward; this function is traced to check them."""
     context = Context(needs)
+    # Autograd runs `forward` without gradients, and `backward` too, unless `create_graph=True` is given.
     with torch.no_grad():
         if setup:
             output = function.forward(*args)
@@ -161,6 +162,7 @@ def _trace_and_discard(
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
     # the version counter of a tensor grows with each in-place change
     counted = [tensor.fake for tensor in tensors if not tensor.fake.is_inference()]
+    # Read before the passes, and compared with what it is behind them.
     versions = [fake._version for fake in counted]
     # Else `backward` is never called, and may be missing.
     differentiated = torch.is_grad_enabled() and any(needs)

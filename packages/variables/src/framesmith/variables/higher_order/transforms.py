@@ -89,6 +89,7 @@ def _register(original: Callable[..., object], replacement: Callable[..., object
             return run_pending(tx, tracker.bind(tx, args, kwargs))
         except ObservedException:
             tx.graph.rollback(marker)
+            # Natively it raises in the program's frames: those of the polyfill are not the user's.
             raise GraphBreak(TRANSFORM_KIND, "it raises an exception") from None
         except GraphBreak:
             tx.graph.rollback(marker)

@@ -67,6 +67,7 @@ class ExceptionTracker(InstanceTracker):
         self.changed: dict[str, None] = {}
         self.passed: list[Place] = []
         self.follows_caller = False
+        # The arguments of an existing one are read when needed, and guarded.
         if value is None:
             self.fields["args"] = TupleTracker(args)
 
@@ -285,6 +286,7 @@ def _new_exception(tx: TraceContext, cls: type) -> InstanceTracker:
     return ExceptionTracker(cls)
 
 
+# Before the general rule (rank 90), which knows no fields in C.
 @ROWS.wrap_when(80, lambda _, value: issubclass(type(value), BaseException))
 def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing exception, guarded by type; its fields are read when needed."""

@@ -315,6 +315,7 @@ class InstanceTracker(Tracker):
         replay_instance(self.own, writer)
 
 
+# The last test, for what no other rule has taken.
 @ROWS.wrap_when(90, lambda _, value: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""

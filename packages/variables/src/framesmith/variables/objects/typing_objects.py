@@ -84,6 +84,7 @@ class TypingTracker(KnownValue[object]):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The hash of the object."""
+        # Equal objects may be two (`List[int]` is cached, `list[int]` is made anew), so identity is no key.
         return ("typing", self.value)
 
     def describe(self) -> str:

@@ -230,6 +230,7 @@ class SubclassTensor(InstanceTracker):
     def reconstruct(self, writer: Writer) -> str:
         """The output of the graph as a tensor of the class, with the attributes that the trace stored."""
         if self.parts:
+            # The graph gives the wrapper itself: its class came with the fake.
             name = writer.define(self, writer.value(self.inner), "tensor")
             write_attributes(self.own, name, writer)
             return name

@@ -31,6 +31,7 @@ from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 Number: TypeAlias = int | float | bool
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[Tracker, ...]]
 _NUMBERS: Final = (int, float, bool)
+# A larger formula is fixed to its value (ADR 0011): guards and entry would evaluate it in each call.
 _LARGE: Final = 100  # operations in a formula
 #: A symbolic int of torch is an int64. One bit is left, so that the sum of two of them is one too; a larger number is a
 #: constant with a guard.
@@ -111,6 +112,7 @@ class ComputedNumber(GraphValue):
         self.source: Source = source
         self.size = size
         self.recipe = recipe
+        # A number computed from an unspecialized one is unspecialized too (ADR 0010).
         self._is_unspecialized = is_computed_unspecialized(tx, source)
 
     @property

@@ -39,6 +39,7 @@ def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker |
         # A backend that traces again would compute with a symbolic float by sympy's rules (ADR 0011).
         if not tx.graph.runs_as_captured:
             return None
+        # Its type alone: what the trace decides on the number adds guards of its own.
         tx.guard(source, TypeIs(float))
         return ComputedNumber(tx, value, source)
     if abs(value) >= LARGEST_SYMBOLIC:

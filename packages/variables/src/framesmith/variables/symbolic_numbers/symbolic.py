@@ -189,6 +189,7 @@ class SymbolicNumber(GraphValue):
         swap: bool,
     ) -> Tracker | None:
         operand: object
+        # Floats are computed by Python (ADR 0011), so the result of both is a formula.
         if isinstance(other, ComputedNumber):
             return compute_by_formula(
                 tx, functions[symbol], *((other, self) if swap else (self, other))
@@ -211,6 +212,7 @@ class SymbolicNumber(GraphValue):
         ):
             return self._folded(tx, functions[symbol], other, swap)
         pair = (other, self) if swap else (self, other)
+        # As above: a quotient, or an operation with a float, would be one of sympy's real numbers.
         if not _is_of_ints(symbol, *pair):
             result = compute_by_formula(tx, functions[symbol], *pair)
             if result is not None:
@@ -316,6 +318,7 @@ class Conversion(Tracker):
         if self.function is _identity:
             return self.number
         if self.function is torch.sym_float:
+            # A number that only the running graph knows has no formula; it keeps torch's arithmetic.
             return compute_by_formula(tx, float, self.number) or compute(tx, self.function, self.number)
         return compute(tx, self.function, self.number)
 

@@ -48,6 +48,7 @@ def _register_computed(name: str) -> None:
 def _register_device(kind: str) -> None:
     @ROWS.entry(READERS, f"is_{kind}")
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+        # A fake reports the device that it stands for, though its own memory is on "meta".
         return Constant(tensor.fake.device.type == kind)
 
 

@@ -248,6 +248,7 @@ class TensorTracker(GraphValue):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A tensor hashes by identity."""
+        # No note of it as a key: one guard keeps all tensors of an entry apart.
         return ("object", self)
 
     # -- containers --------------------------------------------------------------------------------

@@ -96,6 +96,7 @@ def _register_limited(function: Callable[..., object], name: str, with_gradients
     """Add a row that breaks the graph for a backend that replaces operations, maybe only where gradients are recorded."""
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        # The switch is turned while tracing, so it is that of this point of the program.
         if not tx.graph.runs_as_captured and (torch.is_grad_enabled() or not with_gradients_only):
             raise GraphBreak(
                 BACKEND_LIMIT, f"torch.{name}(){' with gradients' if with_gradients_only else ''}"

@@ -50,6 +50,7 @@ def _construct(
     tx: TraceContext, cls: type, dtype: torch.dtype, args: tuple[Tracker, ...]
 ) -> Tracker | PendingCall:
     """Sizes give memory that is not set, a sequence is copied, a tensor is shared."""
+    # Said in full: the row of `torch.tensor` would infer the dtype from the items.
     placed: dict[str, Tracker] = {"dtype": Constant(dtype), "device": Constant(torch.device("cpu"))}
     given = args[0] if len(args) == 1 else None
     if not args:
