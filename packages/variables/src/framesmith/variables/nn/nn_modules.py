@@ -144,10 +144,9 @@ SHORTCUTS: Final = ModuleShortcuts()
 
 def _has_own_code(tx: TraceContext, module: InstanceTracker, *names: str) -> bool:
     """Whether the class inherits these methods from `nn.Module`, in their original form; guarded."""
+    # `find` is called for its guard.
     return all(
-        # `find` is called for its guard.
-        static_lookup(module.kind, name) is _CODE[name] and find(tx, module.kind, name)
-        for name in names
+        static_lookup(module.kind, name) is _CODE[name] and find(tx, module.kind, name) for name in names
     )
 
 
