@@ -39,6 +39,7 @@ def _require_group(tx: TraceContext, name: str, group: Tracker, async_op: Tracke
     if async_op.realize().as_python_constant():
         raise _refuse(name, "asynchronous")
     given = group.realize()
+    # None and other false values mean the group of all processes, as `group or _get_default_group()`.
     given = default_group(tx).realize() if given.is_python_constant() and not given.truth(tx) else given
     if not isinstance(given, ProcessGroupTracker):
         raise _refuse(name, "without a process group")
@@ -71,8 +72,10 @@ def _reduction(name: str, op: Tracker | None) -> Tracker:
     known = {
         member: text.lower()
         for text, member in dist.ReduceOp.RedOpType.__members__.items()
+        # It has a factor, which a name does not tell.
         if text != "PREMUL_SUM"
     }
+    # `dist.ReduceOp` objects that hold a factor are of another type.
     if type(reduction) is not dist.ReduceOp.RedOpType or reduction not in known:
         raise _refuse(name, f"with {op.describe() if op is not None else op}")
     return Constant(known[reduction])
@@ -119,6 +122,7 @@ def broadcast(
     whole, inside = src.realize().as_python_constant(), group_src.realize().as_python_constant()
     if (whole is None) == (inside is None) or (inside is None and whole not in ranks):
         raise _refuse("broadcast", "from no process of the group")
+    # `src` is a rank among all processes; the operator takes one in the group.
     rank = ranks.index(whole) if isinstance(whole, int) else inside
     return _BROADCAST(tx, tensor, Constant(rank), Constant(found.group_name))
 
@@ -135,6 +139,7 @@ def all_gather(
     outputs = tensor_list.realize()
     if not isinstance(outputs, ListTracker) or len(outputs.items) != found.size():
         raise _refuse("all_gather", "into something else than a list of a tensor for each process")
+    # Checked together, so that all are of one type.
     one, *others = _require_tensors("all_gather", tensor, *outputs.items)
     if any(other.fake.shape != one.fake.shape for other in others) or one.fake.is_contiguous() is False:
         raise _refuse("all_gather", "of tensors of several shapes")
@@ -186,6 +191,7 @@ def all_to_all_single(
     rows, size = given.fake.shape[0] if given.fake.dim() else 0, found.size()
     if result.fake.shape != given.fake.shape or type(rows) is not int or not rows or rows % size:
         raise _refuse("all_to_all_single", "of tensors that have no equal parts")
+    # The functional operator wants sizes in any case.
     parts = ListTracker([Constant(rows // size) for _ in range(size)])
     return _ALL_TO_ALL_SINGLE(tx, result, given, parts, parts, Constant(found.group_name))
 
@@ -227,7 +233,9 @@ def _list_rows(names: Sequence[str]) -> None:
             continue  # one that is deprecated warns, and calls another one
         captured = _CAPTURED.get(function.__name__)
         if captured is not None:
+            # By name, since `all_gather_into_tensor` has another name in newer versions.
             ROWS.call(function)(captured)
+        # Questions are answered elsewhere, or are Python code that is inlined.
         elif not function.__name__.startswith(("is_", "supports_")):
             _run_natively(function, f"torch.distributed.{function.__name__}")
 

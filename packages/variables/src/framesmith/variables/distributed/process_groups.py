@@ -82,9 +82,11 @@ def _register_question(question: Callable[..., object]) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = [operand.realize().as_python_constant() for operand in args]
         keywords = {name: operand.realize().as_python_constant() for name, operand in kwargs.items()}
+        # `AmbientValue` calls with values alone.
         asked, values = _Question(question, tuple(keywords)), (*operands, *keywords.values())
         with tx.graph.pause_recording():
             found = evaluate(question.__name__, asked, *values)
+        # A group that is given is guarded by identity, and its answers never change.
         if not any(isinstance(one, dist.ProcessGroup) for one in values):
             # of the group of all processes, which may be another one at the next call
             tx.guards.add(Guard.relation(AmbientValue(asked, values, found), _ASKED))

@@ -71,12 +71,14 @@ def _run_backward(
     given = _read_gradients(tx, gradients, len(outputs))
     if create_graph is not None and bool(create_graph.as_python_constant()):
         raise GraphBreak(BACKWARD_CALL, "create_graph=True: torch warns of a cycle")
+    # A nested graph may run at another time, and more than once.
     if tx.graph.length() is None:
         raise GraphBreak(BACKWARD_CALL, "in the body of a higher-order operator")
     leaves = find_known_leaves(tx, outputs)
     if inputs is not None and not _is_none(inputs):
         named = unpack_tensors(tx, inputs.realize())
         wanted = {id(one) for one in named}
+        # torch refuses an empty list, and gives gradients of tensors that are no leaves to their `grad`.
         if not wanted or not wanted <= {id(leaf) for leaf in leaves}:
             for one in named:
                 ask_gradient(tx, one)
@@ -84,9 +86,12 @@ def _run_backward(
         leaves = [leaf for leaf in leaves if id(leaf) in wanted]
     if not leaves:
         raise GraphBreak(BACKWARD_CALL, "no leaf requires a gradient")
+    # All are checked before the node uses up the history.
     former = [_read_former(tx, leaf) for leaf in leaves]
     keep = Constant(False) if retain_graph is None or _is_none(retain_graph) else retain_graph
+    # A leaf may have no part in the value, which `backward()` allows.
     options = {"retain_graph": keep, "allow_unused": Constant(True)}
+    # Before the node is recorded: gradients may share memory with tensors that exist so far.
     taken = {storage_of(tensor) for tensor in tx.graph.tensors()}
     found = record(
         tx,
@@ -144,17 +149,21 @@ def _accumulate(
             gradient = record(tx, "detach", (gradient,))
             assert isinstance(gradient, TensorTracker)
         if before is not None:
+            # In place, as autograd adds where the grad mode is off in the backward pass.
             record(tx, "add_", (before, gradient))
             continue
         place = storage_of(gradient.fake)
         if place in taken or not is_laid_out_alike(gradient.fake, leaf.fake):
+            # As `accumulate_grad.h` does ("gradient layout contract"); `graph.histories` has the rule.
             copy = record(tx, "copy_", (record(tx, torch.empty_like, (leaf,)), gradient))
             assert isinstance(copy, TensorTracker)
             gradient = copy
+        # Where a size is 1 the stride of the real gradient may differ from that of its fake.
         elif any(type(size) is not int or size == 1 for size in gradient.fake.shape):
             kept = record(tx, lay_out, (gradient, leaf))
             assert isinstance(kept, TensorTracker)
             gradient = kept
+        # Two leaves may get one tensor as gradient (`a + b`): the second one gets a copy.
         taken.add(place)
         tx.changes.note(leaf)
         leaf.own["grad"] = gradient

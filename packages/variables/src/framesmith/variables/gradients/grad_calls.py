@@ -29,6 +29,7 @@ def grad(
     """`torch.autograd.grad(outputs, inputs, grad_outputs, ...)` of tensors; anything else breaks the graph."""
     results = unpack_tensors(tx, outputs.realize())
     named = inputs.realize()
+    # torch takes a dict of inputs as well, and gives a dict.
     keys: list[Tracker] | None = None
     if isinstance(named, DictTracker) and named.python_type is dict:
         items = list(named.items(tx))
@@ -37,8 +38,10 @@ def grad(
     else:
         wanted = unpack_tensors(tx, named)
     try:
+        # Called for its checks and guards.
         find_known_leaves(tx, results, wanted)
         for tensor in wanted:
+            # Hooks of an input of the call see its gradient, also where nothing is accumulated.
             check_hooks(tx, tensor)
     except GraphBreak:
         for tensor in wanted:

@@ -42,8 +42,10 @@ def find_known_leaves(
         raise GraphBreak(GRADIENT_HOOK, "a value that the graph computes has a hook, or retains its gradient")
     leaves: list[TensorTracker] = []
     for fake in find_leaves([one.fake for one in outputs], [one.fake for one in stops]):
+        # A leaf that no tracker knows is not of this trace.
         leaf = tx.changes.results.get(id(fake))
         if not isinstance(leaf, TensorTracker) or (
+            # The fake of an input that is no leaf is one: its real history goes on before the graph.
             leaf.value is not None and not read_unasked(leaf.value, "is_leaf")
         ):
             raise GraphBreak(OUTER_HISTORY, ", ".join(one.describe() for one in outputs))
@@ -71,6 +73,7 @@ def check_node_hooks(tx: TraceContext, leaf: TensorTracker) -> None:
     if leaf.value is None:
         return
     claim = NoNodeHooks()
+    # Asking registers a hook for a moment, on the real node.
     with tx.graph.pause_recording():
         is_free = claim.check(leaf.value)
     if not is_free:

@@ -64,13 +64,16 @@ class HookHandle(Tracker):
 @ROWS.call(torch.Tensor.register_hook)
 def register_hook(tx: TraceContext, self: Tracker, hook: Tracker) -> Tracker:
     """`tensor.register_hook(hook)`."""
+    # First, as torch does: the error comes before anything else is looked at.
     _require_gradient(tx, self, "cannot register a hook on a tensor that doesn't require gradient")
+    # Unique for each hook: the number of nodes grows with each one.
     number = tx.graph.length()
     if number is None or not _is_computed(self, tx):
         ask_gradient(tx, self)
         raise GraphBreak(NATIVE_CALL, "Tensor.register_hook()")
     source = NewObject(number, HookSlot, (), "hook")
     place = tx.graph.object_input(source, HookSlot())
+    # Nothing is run on fakes: the hook of the program must not see any.
     tx.graph.call("call_function", attach_hook, (self.graph_node(tx), place), result=None)
     slot = HookSlotTracker(source, hook)
     tx.changes.note(slot)
@@ -86,6 +89,7 @@ def retain_grad(tx: TraceContext, self: Tracker) -> Tracker:
     if tx.graph.length() is None or not _is_computed(self, tx):
         ask_gradient(tx, self)
         raise GraphBreak(BACKWARD_CALL, "Tensor.retain_grad()")
+    # On a fake it would keep gradients of fakes.
     tx.graph.call("call_method", "retain_grad", (self.graph_node(tx),), result=None)
     return Constant(None)
 

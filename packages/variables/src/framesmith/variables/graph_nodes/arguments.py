@@ -67,6 +67,7 @@ def exact_target(
     Breaks the graph for anything else that a node holds as another type: a NumPy scalar, a struct sequence.
     """
     values: list[tuple[int | str, Tracker]] = [*enumerate(args), *(kwargs or {}).items()]
+    # Only whole arguments: sizes within containers are refused below.
     sizes = {name for name, value in values if value.realize().python_type is torch.Size}
     for name, value in values:
         if name not in sizes:
@@ -80,6 +81,7 @@ def exact_target(
             *positional, **{name: _as_size(one) if name in sizes else one for name, one in named.items()}
         )
 
+    # fx names the node, and the global in its text, after the target.
     with_sizes.__name__ = getattr(function, "__name__", with_sizes.__name__)
     return with_sizes
 

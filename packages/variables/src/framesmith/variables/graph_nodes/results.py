@@ -96,8 +96,10 @@ def read_numbers(tx: TraceContext, value: Tracker, tensors: Collection[object]) 
     if not issubclass(value.python_type, torch.Tensor) or not isinstance(value, GraphValue):
         return value
     node = value.graph_node(tx)
+    # By identity of the fake: only what the operation has read becomes a number.
     if not isinstance(node, fx.Node) or not any(example(node) is tensor for tensor in tensors):
         return value
+    # Through the tracker, so that the number of an input is read before the graph.
     return value.attribute(tx, "item").call(tx, (), {})
 
 
@@ -114,6 +116,7 @@ def record_once(
     try:
         return _record_with_floats(tx, target, args, kwargs)
     except GraphBreak as reason:
+        # Only after a failure: most operators take a symbolic truth, and then no guard is needed.
         if reason.kind is not OPERATION_RAISES or not any(map(_has_truth, (*args, *kwargs.values()))):
             raise
     fixed = {name: _fix_truths(value) for name, value in kwargs.items()}
@@ -150,6 +153,7 @@ def _record_with_floats(
     try:
         return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     except FloatNeeded:
+        # While it is set, floats become arguments by their values (`ComputedNumber.output_node`).
         tx.graph.fixes_floats = True
         try:
             return _call_fixed(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
@@ -186,11 +190,13 @@ def _call(
     args: tuple[object, ...],
     kwargs: dict[str, object],
 ) -> fx.Node:
+    # Asked at each operation, since a mode may be entered midway.
     check_modes()
     op: CallKind = "call_method" if isinstance(target, str) else "call_function"
     try:
         return tx.graph.call(op, target, args, kwargs)
     except FakeFailure as failure:
+        # It runs for real then, and raises torch's error in the program.
         raise GraphBreak(OPERATION_RAISES, str(failure)) from failure
 
 
@@ -217,6 +223,7 @@ def check_modes() -> None:
     if torch._C._len_torch_dispatch_stack() > 1:  # the first one is the recorder's fake mode
         raise GraphBreak(MODE_ACTIVE, "a dispatch mode")
     for index in range(torch._C._len_torch_function_stack()):
+        # `torch.set_default_device` pushes one; it only adds a `device=`, which fakes show.
         if not isinstance(torch._C._get_function_stack_at(index), DeviceContext):
             raise GraphBreak(MODE_ACTIVE, "a torch-function mode")
 
@@ -232,6 +239,7 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
     Only tensors need a node; without one, the value comes from a query of sizes or types.
     """
     cls = type(value)
+    # A FakeTensor, or the wrapper of a subclass, is of another type than the tensor that it stands for.
     rule = tx.registry[RESULTS].get(torch.Tensor if isinstance(value, torch.Tensor) else cls)
     if rule is not None:
         return rule(tx, node, value)
@@ -251,6 +259,7 @@ def wrap_value(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker
 
 
 def _member(tx: TraceContext, node: fx.Node | None, key: object, value: object) -> Tracker:
+    # Constants and symbolic numbers need no node to be read from the container.
     holds = isinstance(value, torch.Tensor | tuple | list | dict)
     part = call_node(tx, operator.getitem, (node, key)) if node is not None and holds else None
     return wrap_value(tx, part, value)

@@ -82,6 +82,7 @@ def run_both_passes(
 ) -> None:
     """Call forward and backward; this function is traced to check them."""
     context = Context(needs)
+    # Autograd runs `forward` without gradients, and `backward` too, unless `create_graph=True` is given.
     with torch.no_grad():
         if setup:
             output = function.forward(*args)
@@ -89,6 +90,7 @@ def run_both_passes(
         else:
             output = function.forward(context, *args)
         if backward:
+            # The structure that autograd gives: one gradient for each result, none for what is no tensor.
             outputs = output if isinstance(output, tuple) else (output,)
             gradients = [torch.ones_like(one) if isinstance(one, torch.Tensor) else None for one in outputs]
             function.backward(context, *gradients)
@@ -106,6 +108,7 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     cls = function.as_python_constant()
     if not isinstance(cls, type) or not issubclass(cls, Function):
         return function.unsupported("apply()")
+    # `nn.Module` puts it around modules with full backward hooks.
     if cls is BackwardHookFunction and not tx.graph.runs_as_captured:
         raise GraphBreak(
             BACKEND_LIMIT, "a backward hook of a module, which looks for its own node in the history"
@@ -118,6 +121,7 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     for operand in operands:
         if not isinstance(operand, GraphValue) and not operand.is_python_constant():
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() of {operand.describe()}")
+    # What the check lifts into its nested graph is an input of this one, and goes with a roll-back.
     marker = tx.graph.marker()
     try:
         _trace_and_discard(tx, function, cls, operands)
@@ -142,6 +146,7 @@ def make_node_target(cls: type[Function]) -> Callable[..., object]:
     """A function for the node, since fx writes methods of torch's classes with the name of their class in torch."""
 
     def apply_function(*args: object) -> object:
+        # The class, not its `forward`: autograd and AOTAutograd treat the call as in eager.
         result: object = cls.apply(*args)  # type: ignore[no-untyped-call]  # torch's has no types
         return result
 
@@ -157,8 +162,11 @@ def _trace_and_discard(
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
     # the version counter of a tensor grows with each in-place change
     counted = [tensor.fake for tensor in tensors if not tensor.fake.is_inference()]
+    # Read before the passes, and compared with what it is behind them.
     versions = [fake._version for fake in counted]
+    # Else `backward` is never called, and may be missing.
     differentiated = torch.is_grad_enabled() and any(needs)
+    # torch asks in the same way whether `forward` gets the context.
     setup = cls.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
     given = (
         function,
@@ -173,6 +181,7 @@ def _trace_and_discard(
         try:
             run_pending(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:
+            # Natively it raises in the program's own frames; the check may have stopped in the midst of a pass.
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} raises an exception") from None
     if any(one.source is not None or id(one) in outside for one in noted):
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} has side effects")
@@ -180,6 +189,7 @@ def _trace_and_discard(
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} may change a tensor of inference mode")
     if versions != [fake._version for fake in counted]:
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes a tensor")
+    # An operand that was given twice, or is given back by an operation, has one fake and maybe other nodes.
     nodes = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
     fakes = {id(tensor.fake) for tensor in tensors}
     if any(node not in nodes and id(example(node)) not in fakes for node in recording.lifted):

@@ -33,6 +33,7 @@ class TracedBody:
 
     def check_outputs(self, operands: Sequence[fx.Node]) -> None:
         """Break the graph for a body that returns an operand."""
+        # Compared by fake: an operation in place gives the operand back.
         given = [example(node) for node in operands]
         if any(output.fake is operand for output in self.outputs for operand in given):
             raise GraphBreak(self.kind, "it returns an operand")
@@ -59,6 +60,7 @@ def trace_body(
 ) -> TracedBody:
     """Trace a function into a nested graph; `constants` allows constants besides tensors in its result. Breaks the
     graph for side effects and exceptions."""
+    # A switch that is turned and turned back counts as well: both are nodes that would run at another time.
     switches = tx.changes.ambient.version
     # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([function, *args, *kwargs.values(), *tx.changes.changed_trackers()])
@@ -69,6 +71,7 @@ def trace_body(
             raise GraphBreak(kind, "it raises an exception") from None
         outputs = tuple(_tensors(result, kind, constants))
         for output in outputs:
+            # Within the nested graph, so that a tensor from outside is lifted into it.
             output.graph_node(tx)
     if tx.changes.ambient.version != switches or any(
         one.source is not None or id(one) in outside for one in noted
@@ -80,6 +83,7 @@ def trace_body(
 def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTracker]:
     if isinstance(result, TensorTracker):
         return [result]
+    # Named tuples and other classes would come back as plain ones.
     if isinstance(result, TupleTracker | ListTracker) and result.python_type in (tuple, list):
         return [tensor for item in result.items for tensor in _tensors(item.realize(), kind, constants)]
     if constants and isinstance(result, Constant):

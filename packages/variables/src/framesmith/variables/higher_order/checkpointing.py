@@ -40,6 +40,7 @@ _DEFAULTS: Final[dict[str, object]] = {
 @ROWS.call(torch.utils.checkpoint.checkpoint)
 def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`checkpoint(function, *args, use_reentrant=False, preserve_rng_state=True, **kwargs)`."""
+    # The rest of the keywords are those of the function.
     reentrant = kwargs.pop("use_reentrant", None)
     preserve = kwargs.pop("preserve_rng_state", Constant(True)).realize()
     if not isinstance(reentrant, Constant) or reentrant.value is not False:
@@ -59,11 +60,13 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
         body.check_changes()  # not even of its own: backward may be in need of what was there before
         graph = body.recording.finish(body.output_nodes(tx), name="checkpointed")
         if draws_random_numbers(graph.module, [example(node) for node in graph.lifted]):
+            # Where the backend runs the captured operations the node can call torch's own checkpoint.
             if not tx.graph.runs_as_captured or not isinstance(preserve, Constant):
                 raise GraphBreak(CHECKPOINT_KIND, "it draws random numbers")
             operands = (graph.node, bool(preserve.value), *graph.lifted)
             node = call_node(tx, checkpoint_with_random_numbers, operands)
         else:
+            # torch's own operator: AOTAutograd marks what is in it for recomputation.
             node = call_node(tx, tag_activation_checkpoint, (graph.node, *graph.lifted))
     except GraphBreak:
         tx.graph.rollback(marker)

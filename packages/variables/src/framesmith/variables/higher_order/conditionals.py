@@ -47,6 +47,7 @@ def cond(
     given = [] if operands is None else unpack(tx, operands)
     marker = tx.graph.marker()
     try:
+        # Both are traced before either is finished, since they have to have the same operands.
         bodies = [trace_body(tx, function, given, {}, BRANCH_KIND) for function in (true_fn, false_fn)]
         return _record(tx, pred, bodies)
     except GraphBreak:
@@ -56,6 +57,7 @@ def cond(
 
 def _record(tx: TraceContext, pred: TensorTracker, branches: Sequence[TracedBody]) -> Tracker:
     first, second = branches
+    # Sizes and dtypes are compared by torch's operator.
     if describe_structure(first.result) != describe_structure(second.result):
         raise GraphBreak(BRANCH_KIND, "the branches give different structures")
     lifted = unify([branch.recording for branch in branches])

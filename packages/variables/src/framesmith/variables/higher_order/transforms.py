@@ -89,6 +89,7 @@ def _register(original: Callable[..., object], replacement: Callable[..., object
             return run_pending(tx, tracker.bind(tx, args, kwargs))
         except ObservedException:
             tx.graph.rollback(marker)
+            # Natively it raises in the program's frames: those of the polyfill are not the user's.
             raise GraphBreak(TRANSFORM_KIND, "it raises an exception") from None
         except GraphBreak:
             tx.graph.rollback(marker)
@@ -123,6 +124,7 @@ def map_batched(
     """A node that calls `torch.vmap`."""
     given = _tensors(tx, tensors)
     dims = [_number(tx, dim) for dim in unpack(tx, in_dims)]
+    # Tensors with `in_dims=None` have no slice, and are operands from elsewhere.
     body = _trace(tx, run, given, [_slice(one, dim) for one, dim in zip(given, dims, strict=True)])
     first = list(leaves_of(tx, body.first, TRANSFORM_KIND))
     out_dims = [_number(tx, dim) for dim in unpack(tx, body.result.items[1])]
@@ -130,6 +132,7 @@ def map_batched(
     if any(dim is not None for leaf, dim in zip(first, out_dims, strict=True) if isinstance(leaf, Constant)):
         raise GraphBreak(TRANSFORM_KIND, "it gives a value that is no tensor")
     mapped = [dim for dim in dims if dim is not None]
+    # The operands are the mapped tensors first, then what the body takes from elsewhere.
     padded = (*mapped, *[None] * (len(body.operands) - len(mapped)))
     name = randomness.realize().as_python_constant()
     values = _call(tx, transforms.map_batched, (body.node, padded, tuple(tensor_dims), name, body.operands))
@@ -176,6 +179,7 @@ def push_forward(
     """A node that calls `torch.func.jvp`."""
     given, chosen = _tensors(tx, tensors), _positions(tx, which)
     derived = tuple(one.graph_node(tx) for one in _tensors(tx, tangents))
+    # A tangent does not show in what the function sees: no tensor requires a gradient.
     body = _trace(tx, run, given, _wrapped(given, []))
     count = _count_tensors(tx, body.first)
     flag = strict.realize().as_python_constant()
@@ -193,12 +197,14 @@ def _trace(
     switches = torch.is_grad_enabled()
     outside = reachable([run, *given, *tx.changes.changed_trackers()])
     shown = [fake for fake in fakes if fake is not None]
+    # All tensors that the body can reach: it may write to one that is no argument.
     seen = [*tx.graph.tensors(), *shown, *(one.fake for one in given)]
     if any(tensor.is_inference() for tensor in seen):
         raise GraphBreak(
             TRANSFORM_KIND,
             "there are tensors that were made in inference mode, whose changes are not counted",
         )
+    # The version counter of a tensor grows with each change in place.
     versions = {id(tensor): tensor._version for tensor in seen}
     with tx.graph.subgraph(is_transformed=True) as recording, tx.changes.watch_changes() as noted:
         inner = [
@@ -211,11 +217,13 @@ def _trace(
             raise GraphBreak(TRANSFORM_KIND, "it raises an exception") from None
         assert isinstance(result, TupleTracker)
         leaves = tuple(leaves_of(tx, result, TRANSFORM_KIND))
+        # Within the nested graph, so that a tensor from outside is lifted into it.
         nodes = [leaf.graph_node(tx) for leaf in leaves if isinstance(leaf, TensorTracker)]
         if not nodes:
             raise GraphBreak(TRANSFORM_KIND, "it gives no tensor")
     if switches != torch.is_grad_enabled():
         raise GraphBreak(TRANSFORM_KIND, "it changes a setting of torch")
+    # What is set and set back, as torch's own code does with flags, is no side effect.
     if any((one.source is not None or id(one) in outside) and not one.is_restored() for one in noted):
         raise GraphBreak(TRANSFORM_KIND, "it has side effects")
     if recording.writes_outside(versions):
@@ -235,9 +243,11 @@ def _slice(tensor: TensorTracker, dim: int | None) -> torch.Tensor | None:
     """What `torch.vmap` shows of a tensor; None for one that is not mapped."""
     if dim is None:
         return None
+    # There is no first slice, and torch itself cannot run this on fakes.
     if tensor.fake.shape[dim] == 0:
         raise GraphBreak(TRANSFORM_KIND, "it is mapped over no elements")
     with torch.no_grad():
+        # Without history: gradients flow through the node, not through this view.
         return tensor.fake.detach().select(dim, 0)
 
 
@@ -248,6 +258,7 @@ def _wrapped(tensors: Sequence[TensorTracker], which: Sequence[int]) -> list[tor
             raise GraphBreak(TRANSFORM_KIND, "it differentiates a tensor of integers")
         if tensors[index].fake.is_inference():
             raise GraphBreak(TRANSFORM_KIND, "it differentiates a tensor that was made in inference mode")
+    # Leaves, as functorch shows them: what came before belongs to another level.
     return [tensor.fake.detach().requires_grad_(index in which) for index, tensor in enumerate(tensors)]
 
 

@@ -79,6 +79,7 @@ class ModuleShortcuts:
         ):
             return None
         found = find(tx, module.kind, name)
+        # A property of the class is left to the code of the instance tracker, which calls it.
         if found is not None and comes_first(found.kind):
             return None
         own = module.own.load(tx, module, name)
@@ -102,6 +103,7 @@ class ModuleShortcuts:
         place (ADR 0013) is called as its original."""
         if not _reads_plainly(module):
             return None
+        # None where calls of modules are not noted for repetition (ADR 0023).
         if tx.call_module is None:
             return self._begin_traced(tx, module, args, kwargs)
         return tx.call_module(tx, module, args, kwargs, lambda: self._begin_traced(tx, module, args, kwargs))
@@ -120,6 +122,7 @@ class ModuleShortcuts:
         if (
             module.own.namespace is not None
             or not _has_own_code(tx, module, "__setattr__")
+            # Parameters, buffers and modules are registered in the tables, and taken from where they were.
             or _is_special(value)
         ):
             return False
@@ -127,6 +130,7 @@ class ModuleShortcuts:
         if not held:
             module.change_generic(tx, name, value)
             return True
+        # A name in another table is refused or removed there by `nn.Module.__setattr__`, with messages of its own.
         if held != ["_buffers"] or not isinstance(value, TensorTracker) or not _registers_plainly(tx, module):
             return False
         buffers = table_of(tx, module, "_buffers")
@@ -140,6 +144,7 @@ SHORTCUTS: Final = ModuleShortcuts()
 
 def _has_own_code(tx: TraceContext, module: InstanceTracker, *names: str) -> bool:
     """Whether the class inherits these methods from `nn.Module`, in their original form; guarded."""
+    # `find` is called for its guard.
     return all(
         static_lookup(module.kind, name) is _CODE[name] and find(tx, module.kind, name) for name in names
     )
@@ -166,6 +171,7 @@ def _registered(tx: TraceContext, module: InstanceTracker, table: str, name: str
     key = Constant(name)
     if held.value is not None and not held.value:
         held.size(tx)  # one guard for all names that an empty table does not hold
+        # The trace itself may have stored something in it.
         item = held.known_items.get(key.hash_key(tx))
         return None if item is None else item.value
     return held.get_item(tx, key)
@@ -182,22 +188,26 @@ def _is_compiled_in_place(tx: TraceContext, module: InstanceTracker) -> bool:
     """Whether `compile(module)` replaced the module's call, and nothing else did; guarded if so."""
     if module.source is None or module.own.namespace is not None or module.value is None:
         return False
+    # Read without a guard: only if it is one of ours is it guarded.
     own = _own_attributes(module).get(_COMPILED)
     if not is_compiled_in_place(own) or _COMPILED in module.own.pending:
         return False
     if not _has_own_code(tx, module, "__call__", "_wrapped_call_impl"):
         return False
+    # Weakly: the compiled form refers to the module, and entries must not keep it alive (ADR 0014).
     tx.guard(InstanceItem(module.source, _COMPILED), WeaklyIdentical.capture(own), "the module is called")
     return True
 
 
 def _is_direct(tx: TraceContext, module: InstanceTracker, in_place: bool) -> bool:
     """Whether `module(...)` only calls `module.forward(...)`; guarded if so."""
+    # Hooks that the trace has read are trackers, which it may have changed.
     held = [module.own.known(name) for name in _HOOKS]
     if module.source is None or module.own.namespace is not None or any(held) or module.value is None:
         return False
     real = _own_attributes(module)
     if (
+        # A module without the attribute raises AttributeError when it is called.
         any(real.get(name, "deleted") for name in _HOOKS)
         or any(_GLOBAL_HOOKS.values())
         or _registers_globally(tx)
@@ -212,6 +222,7 @@ def _is_direct(tx: TraceContext, module: InstanceTracker, in_place: bool) -> boo
         return False
     tx.guard(module, NoModuleHooks(), "the module is called")
     for name, hooks in _GLOBAL_HOOKS.items():
+        # The dictionaries are global to the process, and are never replaced by torch.
         tx.guard(Pinned(hooks, name), Truthy(False), "a module is called")
     return True
 
@@ -223,6 +234,7 @@ def _registers_plainly(tx: TraceContext, module: InstanceTracker) -> bool:
 
 def _registers_globally(tx: TraceContext) -> bool:
     """Whether the trace itself changed the hooks that all modules share."""
+    # Guards and the real dictionaries are about the state before the trace.
     changed = {id(getattr(tracker, "value", None)) for tracker in tx.changes.changed_trackers()}
     return any(id(hooks) in changed for hooks in _GLOBAL_HOOKS.values())
 
@@ -251,6 +263,7 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     if issubclass(type(value), LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[attr-defined]  # seen
         raise GraphBreak(UNINITIALIZED, f"{source.text()} is a lazy module that was not called yet")
     tx.guard(source, TypeIs(type(value)))
+    # One object of shortcuts for all modules: it has no state.
     return InstanceTracker(type(value), value, source, shortcuts=SHORTCUTS)
 
 

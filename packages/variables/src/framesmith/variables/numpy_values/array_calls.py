@@ -33,6 +33,7 @@ from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
 
+# Operators that numpy refuses, or warns of, for some integers (0, negative exponents), which examples do not show.
 _INTEGER: Final = ("//", "%", "**", "<<", ">>")
 _UNARY: Final[dict[object, Callable[..., object]]] = {
     "-": operator.neg,
@@ -65,6 +66,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     kwargs = {name: value.realize() for name, value in kwargs.items()}
     in_numpy, writes = _in_numpy(form, what), what in _WRITERS or what in _WRITING or "out" in kwargs
     arrays = list(_arrays([*args, *kwargs.values()]))
+    # A write goes to a tensor of the graph, so that all who hold the array see it.
     if not writes and all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()]):
         known = _run_known(tx, in_numpy, args, kwargs)
         if known is not None:
@@ -78,9 +80,11 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         for array in arrays:
             array.tensor(tx)  # from the numbers before the write
     likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
+    # Before the node: where numpy raises or warns, nothing was recorded.
     expected = ask_numpy(in_numpy, *likes)
     if what in _DIVIDES and str(getattr(getattr(expected, "dtype", None), "kind", "-")) in "iub":
         raise GraphBreak(NATIVE_CALL, "a division or power of integers, which numpy may refuse or warn of")
+    # numpy gave the argument itself (`np.asarray(a)`): the result is that very array.
     same = next((array for array in arrays if array.like(tx) is expected), None)
     if same is not None and not writes:
         return same
@@ -189,6 +193,7 @@ def _argument(tx: TraceContext, tracker: Tracker) -> object:
     if isinstance(value, numpy.dtype) or (
         isinstance(value, type) and issubclass(value, numpy.generic | int | float | complex)
     ):
+        # `torch._numpy` has dtypes of its own, but takes their names.
         return str(numpy.dtype(value).name)
     return value.item() if isinstance(value, numpy.generic) else value
 
@@ -210,6 +215,7 @@ def _run_known(
         or found.dtype.kind not in "fiubc"
     ):
         return None
+    # A view of a known array: writes to one have to show in the other, so both become tensors.
     if any(memory_root(array.like(tx)) is memory_root(found) for array in _arrays([*args, *kwargs.values()])):
         return None
     return ArrayTracker(numpy.ndarray, None, found)
@@ -227,6 +233,7 @@ def _result(tx: TraceContext, found: Tracker, expected: object, arrays: list[Arr
         return ListTracker(items) if type(expected) is list else TupleTracker(items)
     if not isinstance(found, TensorTracker) or not isinstance(expected, numpy.ndarray | numpy.generic):
         raise GraphBreak(NATIVE_CALL, f"a function of numpy that gives a {type(expected).__name__}")
+    # None for a dtype without a counterpart, which no tensor has.
     kept = array_nodes.dtype_of(expected)
     if found.fake.dtype is not kept or [hint_of(size) for size in found.fake.shape] != list(expected.shape):
         raise GraphBreak(
@@ -247,12 +254,14 @@ def _own_memory(
     existing array."""
     assert numpy is not None
     root, storage = memory_root(expected), storage_of(found.fake)
+    # A scalar of numpy is immutable and never shares memory.
     is_view = isinstance(expected, numpy.ndarray)
     in_numpy = [array for array in arrays if is_view and memory_root(array.like(tx)) is root]
     in_torch = [array for array in arrays if storage_of(array.tensor(tx).fake) == storage]
     if in_numpy and not in_torch:
         raise GraphBreak(NATIVE_CALL, "a function of numpy that gives a view, where torch copies")
     if in_torch and not in_numpy:
+        # numpy copied: a later write to either must not show in the other.
         node = call_node(tx, torch.clone, (found.graph_node(tx),))
     elif is_view and not _same_layout(found, expected):
         node = _laid_out(tx, found, expected, is_new=not in_numpy)
@@ -273,10 +282,12 @@ def _same_layout(found: TensorTracker, expected: object) -> bool:
 def _laid_out(tx: TraceContext, found: TensorTracker, expected: object, *, is_new: bool) -> fx.Node:
     """The node of a tensor with numpy's strides. GraphBreak where they are no usual ones."""
     assert numpy is not None and isinstance(expected, numpy.ndarray)
+    # Only a new tensor may be laid out anew: a copy of a view would lose writes.
     if is_new and expected.size > 1 and expected.flags.c_contiguous:
         return call_node(tx, "contiguous", (found.graph_node(tx),))
     if expected.size > 1 or not all(isinstance(size, int) for size in found.fake.shape):
         raise GraphBreak(NATIVE_CALL, "a function of numpy that lays its result out otherwise than torch")
+    # With one element, or none, any strides lead to the same memory.
     steps = [step // expected.itemsize for step in expected.strides]
     return call_node(tx, "as_strided", (found.graph_node(tx), list(expected.shape), steps))
 

@@ -65,6 +65,7 @@ def from_numpy(tx: TraceContext, array: Tracker, /) -> Tracker:
     array = array.realize()
     if not isinstance(array, ArrayTracker) or array.is_scalar:
         raise GraphBreak(TENSOR_INTERNALS, "torch.from_numpy()")
+    # `detach` makes another tensor object over the memory; `from_numpy` itself takes no tensor.
     return graph_call(tx, "detach", (array.tensor(tx),), {})
 
 
@@ -83,6 +84,7 @@ def tensor_from(tx: TraceContext, array: Tracker, kwargs: dict[str, Tracker], co
         raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array, with a gradient or on a device")
     tensor = graph_call(tx, "detach", (array.tensor(tx),), {})
     dtype = kwargs.get("dtype", Constant(None)).realize()
+    # A scalar has no memory to be shared. The copy is contiguous whatever the array was, as from `torch.tensor`.
     if copies or array.is_scalar:
         tensor = graph_call(tx, torch.clone, (tensor,), {"memory_format": Constant(torch.contiguous_format)})
     return (
@@ -97,6 +99,7 @@ def as_index(tx: TraceContext, array: Tracker, is_whole_key: bool) -> Tracker:
     assert isinstance(array, ArrayTracker)
     tensor = array.tensor(tx)
     dims = tensor.fake.dim()
+    # torch converts other integers, and reads a 0-d array as a number; both are left to it.
     if tensor.fake.dtype not in (torch.int64, torch.bool) or dims == 0 or (is_whole_key and dims > 1):
         return array
     return tensor
@@ -107,6 +110,7 @@ def _function_row(path: str, function: Callable[..., object]) -> None:
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         given = args[0].realize() if len(args) == 1 and not kwargs else None
         if isinstance(given, TensorTracker) and path in _FROM_TENSOR:
+            # `np.array(tensor)` copies, `np.asarray(tensor)` shares memory.
             copied = graph_call(tx, torch.clone, (given,), {}) if path == "array" else given
             assert isinstance(copied, TensorTracker)
             return array_of(tx, copied)
@@ -123,6 +127,7 @@ def _install() -> None:
             function = of_numpy(path)
         except AttributeError:  # some versions lack some
             continue
+        # numpy has aliases: `np.abs` is `np.absolute`.
         if id(function) not in seen:
             seen.add(id(function))
             _function_row(path, function)

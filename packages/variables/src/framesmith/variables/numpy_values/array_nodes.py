@@ -22,6 +22,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.data_errors import only_computes
 
 numpy: Final = sys.modules.get("numpy")  # it is there when torch has imported it
+# The dtypes that both numpy and torch have, and `Tensor.numpy()` gives.
 _NAMES: Final = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
@@ -82,6 +83,7 @@ def _on_tensors(function: Callable[..., object], name: str) -> Callable[..., obj
         return _to_tensor(function(*map(_to_array, args), **given))
 
     call.__name__ = call.__qualname__ = name
+    # No code of the user, no draws: it may run again after a failure (ADR 0015).
     return only_computes(call)
 
 
@@ -106,6 +108,7 @@ def make_example_array(tensor: torch.Tensor) -> object:
     """An array as `tensor.numpy()` would give it, for a fake. GraphBreak where numpy has no such array."""
     assert numpy is not None
     sizes, strides = [hint_of(size) for size in tensor.shape], [hint_of(step) for step in tensor.stride()]
+    # What the strides span, which is more than the elements where there are gaps.
     count = 1 + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True) if size)
     if count > MOST_ELEMENTS:
         raise GraphBreak(NATIVE_CALL, "numpy on a tensor of this size")
@@ -115,6 +118,7 @@ def make_example_array(tensor: torch.Tensor) -> object:
     memory = numpy.empty(count, dtype=kind)
     _fill(memory)
     steps = [step * kind.itemsize for step in strides]
+    # An array over memory of its own, so that views of it are told by `memory_root`.
     return numpy.lib.stride_tricks.as_strided(memory, sizes, steps)
 
 
@@ -131,6 +135,7 @@ def _fill(made: object) -> None:
     assert numpy is not None
     kind, count = getattr(made, "dtype").kind, getattr(made, "size")  # noqa: B009  # numpy has no types here
     if kind in "fc":
+        # From 1 to 8: no zeros, and no two alike.
         numpy.copyto(made, numpy.linspace(1, 2, count).reshape(getattr(made, "shape")) ** 3)  # noqa: B009
     elif kind in "iub":
         numpy.copyto(made, False)
@@ -150,6 +155,7 @@ def ask_numpy(
     assert numpy is not None
     try:
         with numpy.errstate(all="raise" if strict else "ignore"), warnings.catch_warnings():
+            # A warning has to be issued in each call, so the operation runs natively.
             warnings.simplefilter("error")
             return function(*args, **kwargs)
     except Exception as error:

@@ -101,9 +101,11 @@ class ArrayTracker(Tracker):
     def tensor(self, tx: TraceContext) -> TensorTracker:
         """The tensor over the memory of the array; for an existing one an input of the graph."""
         if self._tensor is None and self.source is None:
+            # As a list of numbers: a node holds no array.
             numbers = getattr(self._like, "tolist")()  # noqa: B009  # numpy has no types here
             given: dict[str, object] = {"dtype": dtype_of(self._like)}
             node = call_node(tx, torch.tensor, (numbers,), given)
+            # The list of an empty array does not tell all sizes: `zeros((0, 3))` gives `[]`.
             if getattr(self._like, "size") == 0:  # noqa: B009
                 node = call_node(tx, torch.zeros, (getattr(self._like, "shape"),), given)  # noqa: B009
             found = wrap_result(tx, node)
@@ -116,6 +118,7 @@ class ArrayTracker(Tracker):
                     self._memory = tensor_over(self.value)
             except (TypeError, ValueError) as error:
                 raise GraphBreak(NATIVE_CALL, f"{self.describe()}, whose memory torch cannot take") from error
+            # The source makes a tensor over the memory in each call; guards on its metadata follow from wrapping it.
             found = tx.wrap(self._memory, CallResult(self.source, tensor_over)).realize()
             assert isinstance(found, TensorTracker)
             self._tensor = found
@@ -136,6 +139,7 @@ class ArrayTracker(Tracker):
         if numpy is None or not hasattr(numpy.ndarray, name):
             shown = "numpy.ndarray" if not self.is_scalar else f"numpy.{self.kind.__name__}"
             return raise_observed(tx, AttributeError, f"'{shown}' object has no attribute '{name}'")
+        # An array of strings or objects has no tensor, but sizes.
         if name in ("shape", "size", "ndim") and self._tensor is None and not self._has_memory(tx):
             return self._read(tx, name)
         if name == "shape":
@@ -185,6 +189,7 @@ class ArrayTracker(Tracker):
         """A single number of an existing array is a constant, guarded by its value; all else is computed."""
         key = key.realize()
         index = key.as_python_constant() if key.is_python_constant() else None
+        # Once the memory is in the graph, only the graph knows its numbers.
         found = self._number(index) if self._tensor is None else None
         if found is not None and is_constant_type(tx.registry, type(found)):
             return Constant(found) if self.source is None else tx.wrap(found, Item(self.source, index))
@@ -207,6 +212,7 @@ class ArrayTracker(Tracker):
                 return TupleTracker([self.subscript(tx, Constant(i)) for i in range(items)]).iterate(tx)
         if not self.tensor(tx).fake.dim():
             return self.unsupported("iterating over it")
+        # Fixes a symbolic size: the number of items is that of the loop.
         rows = int(self.tensor(tx).fake.shape[0])
         return TupleTracker([self.subscript(tx, Constant(index)) for index in range(rows)]).iterate(tx)
 
@@ -243,6 +249,7 @@ class ArrayTracker(Tracker):
 
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`self <symbol>= other`; a scalar has none."""
+        # Python falls back to `+`, which makes a new scalar.
         return None if self.is_scalar else self._call(tx, "operator", INPLACE_FUNCTIONS[symbol], other)
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
@@ -267,8 +274,10 @@ class ArrayTracker(Tracker):
     def reconstruct(self, writer: Writer) -> str:
         """The tensor of the graph as an array, or as a scalar."""
         if self._tensor is None:
+            # The constant is shared by all calls, and the program may write to what it gets.
             return f"{writer.constant(self._like, 'array')}.copy()"
         text = f"{writer.value(self._tensor)}.numpy()"
+        # A 0-d array subscripted by an empty tuple gives the scalar.
         return f"{text}[()]" if self.is_scalar else text
 
     def describe(self) -> str:
@@ -292,6 +301,7 @@ class ArrayMethod(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A method of the tensor where a Python number comes out, else what numpy does."""
         if self.name in _NUMBERS:
+            # numpy's scalars and arrays of one element convert as the tensor does.
             return self.array.tensor(tx).special_attribute(tx, self.name).begin_call(tx, args, kwargs)
         if self.name in _OF_TENSORS and not args and not kwargs:
             return self.array.tensor(tx).attribute(tx, self.name).begin_call(tx, args, kwargs)

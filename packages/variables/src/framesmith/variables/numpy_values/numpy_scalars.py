@@ -91,6 +91,7 @@ def _register_scalar(cls: type) -> None:
     def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
         """An existing scalar, guarded by type and number."""
         tx.guard(source, TypeIs(cls))
+        # `EqualTo` compares what is no plain constant by identity, hence the Python number.
         tx.guard(CallResult(source, item), EqualTo(item(value)))
         return Constant(value, source)
 
@@ -109,6 +110,7 @@ def _register_full(function: Callable[..., object], boolean: type) -> None:
 def _dtypes(names: Sequence[str]) -> None:
     """Model numpy's dtypes, and what `finfo` and `iinfo` say of them, as constants."""
     assert _numpy is not None
+    # Each dtype is of a class of its own since numpy 1.20.
     for kind in dict.fromkeys(type(_numpy.dtype(name)) for name in names):
         ROWS.constant_types(kind)
         ROWS.pure_types(kind)
@@ -132,6 +134,7 @@ def _install() -> None:
         return
     _dtypes(_SCALARS)
     ufunc = _numpy.ufunc
+    # By id, since a function may be exported under several names.
     ufuncs = {id(value): value for value in vars(_numpy).values() if isinstance(value, ufunc)}
     functions = {id(function): function for function in [getattr(_numpy, name) for name in _FUNCTIONS]}
     kinds = {getattr(_numpy, name) for name in _SCALARS}

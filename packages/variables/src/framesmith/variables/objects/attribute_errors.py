@@ -28,6 +28,7 @@ def _names_modules() -> bool:
     try:
         getattr(_SlotProbe(), "absent")  # noqa: B009  # read for its error
     except AttributeError as error:
+        # The text of 3.13 begins with the full name of the class, so the name of this module is in it.
         return __name__ in str(error)
     raise AssertionError("an unset slot has a value")
 
@@ -40,6 +41,7 @@ def _probe(name: str) -> str:
     raise AssertionError(f"_Probe takes an attribute {name!r}")
 
 
+# The text of reading is the same in all supported versions; those of storing are asked for.
 _READING: Final = "'{kind}' object has no attribute '{name}'"
 _STORING: Final = _probe("absent")
 _READ_ONLY: Final = _probe("entry")
@@ -60,6 +62,7 @@ def missing_attribute(
 def missing_slot(tx: TraceContext, receiver: Tracker, name: str) -> NoReturn:
     """Raise the AttributeError of reading an unset slot of `receiver`."""
     cls = receiver.python_type
+    # Up to 3.12 `PyMember_GetOne` writes `tp_name`, which is the bare name for a class in Python.
     shown = class_name(cls)
     if _SLOTS_NAME_MODULES:
         module = module_of(cls)
@@ -74,6 +77,7 @@ def missing_slot(tx: TraceContext, receiver: Tracker, name: str) -> NoReturn:
 
 def set_native_field(error: Tracker, field: str, value: Tracker) -> None:
     """Set a C-level field of a new exception, such as `name` of an AttributeError."""
+    # The module of exceptions imports this one (through `instances`), so its class cannot be named here.
     fields = getattr(error, "fields", None)
     if isinstance(fields, dict):
         fields[field] = value

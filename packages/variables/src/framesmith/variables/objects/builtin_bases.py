@@ -36,11 +36,13 @@ _READING: Final = ("__getitem__", "__len__", "__iter__", "__contains__", "keys",
 
 def builtin_base(registry: Registry, cls: type) -> BuiltinType | None:
     """The row of the builtin base whose C data instances of a subclass hold; None for other classes."""
+    # A class in Python may inherit from several builtin types; only the solid base has C data of its own.
     base, _ = find_solid_base(cls)
     row = registry[BUILTIN_TYPES].get(base)
     return row if row is not None and row.part is not None and base is not cls else None
 
 
+# Before the general rule (rank 90), which would make an instance without a builtin part.
 @ROWS.wrap_when(60, lambda registry, value: builtin_base(registry, type(value)) is not None)
 def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing instance of a subclass of a builtin type, guarded by type."""
@@ -57,6 +59,7 @@ def _make_builtin_part(
     """The tracker of the builtin part. If the class overrides reading,
     it reads a plain copy, so that guards run no user code."""
     content = part.plain(value)
+    # `part.plain` runs no override of the class, so the guards run none either.
     copy = CallResult(source, part.plain)
     if part.wrap is None:
         return tx.wrap(content, copy)
@@ -64,6 +67,7 @@ def _make_builtin_part(
         return part.wrap(tx, value, source, cls)
     tracker = part.wrap(tx, content, copy, cls)
     if isinstance(tracker, DictTracker | SetTracker):
+        # The copy cannot be read again by key from the instance, whose source replaces that of the copy below.
         tracker.read_all(tx)
     tracker.source = source  # changes are replayed on the instance itself
     return tracker
@@ -83,6 +87,7 @@ def _container_new(base: type) -> RowFunction:
     def new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """`list.__new__(cls, ...)`: an empty container; `__init__` uses the arguments."""
         kind = check_class(tx, cls, base)
+        # `list.__new__(list)`: no Python class, so its own row makes a plain container.
         if not is_heap_type(kind):
             return cls.call(tx, (), {})
         if builtin_base(tx.registry, kind) is None:
@@ -101,8 +106,10 @@ def _immutable_new(base: type) -> RowFunction:
         if row is None or find_solid_base(kind)[0] is not base:  # `int.__new__(bool)` is a TypeError
             return cls.unsupported("making an instance")
         content = run_pending(tx, row.begin(tx, args, kwargs)).realize()
+        # `int.__new__(int, x)` is the plain value.
         if kind is base:
             return content
+        # Named tuples with empty `__slots__` have no attributes, so the tracker of tuples knows all of them.
         if base is tuple and defines(kind, "_fields") and not has_dict(kind):
             return TupleTracker(unpack(tx, content), None, kind)
         return InstanceTracker(kind, builtin_part=content)
@@ -140,6 +147,7 @@ def ordered_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: T
     """`OrderedDict.__init__(self, ...)`, which stores by `self[key]
     = value`; breaks where the class overrides `__setitem__`."""
     if args or kwargs:
+        # An `OrderedDict` that is a builtin part: its owner is what may override `__setitem__`.
         check_ordered_update(self.owner if isinstance(self, DictTracker) and self.owner is not None else self)
         _call_row(tx, dict.update, self, *args, **kwargs)
     return Constant(None)

@@ -68,6 +68,7 @@ class ClassTracker(KnownValue[type]):
     holds the attributes that the trace stored (None: deleted)."""
 
     def __init__(self, value: type, source: Source | None = None) -> None:
+        # A class that comes out of a folded call has no place to be read from; the entry then holds it.
         super().__init__(value, source or class_source(value))
         self.changes: dict[str, Tracker | None] = {}
 
@@ -96,6 +97,7 @@ class ClassTracker(KnownValue[type]):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A class hashes by identity, unless its metaclass defines `__hash__`."""
+        # A metaclass that defines `__eq__` alone has `__hash__ = None`, so this look-up sees that as well.
         if static_lookup(type(self.value), "__hash__") in (type.__hash__, object.__hash__):
             return ("object", self.value)
         key = object_slots.builtin_hash_key(tx, self)
@@ -107,6 +109,7 @@ class ClassTracker(KnownValue[type]):
         """`cls.name`, by `type.__getattribute__` or the metaclass's
         own; a Python call in tail position may be left pending."""
         meta = type(self.value)
+        # pybind11 has a `__getattribute__` of its own, which differs from that of `type` for methods in C alone.
         getter = static_lookup(meta, "__getattribute__")
         if getter is not type.__getattribute__ and getter is not NATIVE_GETTER:
             hook = find(tx, meta, "__getattribute__")
@@ -117,10 +120,13 @@ class ClassTracker(KnownValue[type]):
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`type.__getattribute__(cls, name)`, then `__getattr__` of the metaclass."""
+        # EnumMeta refuses to rebind a member, so a member needs no guard, unlike other items of the class.
         if issubclass(self.value, enum.Enum) and name in self.value._member_map_ and not self.changes:
+            # A member is an item of the class dictionary, so `type.__getattribute__` would call its own `__get__`.
             if defines(self.value, "__get__"):
                 return self.unsupported("a member that is a descriptor")
             return Constant(self.value._member_map_[name])
+        # The order of `type_getattro`: a data descriptor of the metaclass, the class, the rest of the metaclass.
         on_meta = find(tx, type(self.value), name)
         if on_meta is not None and comes_first(on_meta.kind):
             return begin_get(tx, on_meta, self)
@@ -148,6 +154,7 @@ class ClassTracker(KnownValue[type]):
         ):
             return found.tracker(tx)
         if cls is ClassMethodDescriptorType:
+            # Rows of class methods in C, such as `dict.fromkeys`, are under the descriptor and take the class.
             if row_of(tx.registry, found.value) is not None:
                 return BoundMethod(Builtin(found.value), self)
             return Builtin(getattr(self.value, found.name))
@@ -155,6 +162,7 @@ class ClassTracker(KnownValue[type]):
             return read_member(tx, found, "__func__")
         if issubclass(cls, classmethod):
             return bind_class_method(tx, found, self)
+        # Read through the class, a property, slot or method in C gives itself (`__get__(None, cls)`).
         if getter_of(cls) is not None or cls in NATIVE_METHODS:
             return found.tracker(tx)
         hook = find(tx, cls, "__get__")
@@ -167,12 +175,14 @@ class ClassTracker(KnownValue[type]):
         name = descriptor.__name__
         if name == "__class__":
             return tx.wrap(type(self.value), class_source(type(self.value)))
+        # The real `__dict__` does not have what the trace stored.
         if name not in _READABLE or (name == "__dict__" and self.changes):
             return self.unsupported(f"reading attribute {name!r}")
         try:
             real = descriptor.__get__(self.value, type(self.value))
         except AttributeError:
             return self.raise_no_attribute(tx, name)
+        # A builtin class cannot change, so its fields need no guard.
         if is_immutable(self.value) and is_constant_type(tx.registry, type(real)):
             return Constant(real)
         return tx.wrap(real, Attribute(class_source(self.value), name))
@@ -199,6 +209,7 @@ class ClassTracker(KnownValue[type]):
         """`type.__setattr__(cls, name, value)`, or `type.__delattr__`
         if the value is None; breaks for special names."""
         on_meta = find(tx, type(self.value), name)
+        # The data descriptor of a metaclass would be called, in place of a store into the class.
         special = name.startswith("__") and name.endswith("__")
         if special or (on_meta is not None and is_data_descriptor(on_meta.kind)):
             self.unsupported(f"storing attribute {name!r}")
@@ -210,12 +221,15 @@ class ClassTracker(KnownValue[type]):
             if found is None or found.owner is not self.value:
                 self.raise_no_attribute(tx, name)
             assert found is not None
+            # Without the item CPython raises, so the deletion is guarded to have something to delete.
             if found.stored is None:
                 tx.guards.add(_guard(found))
+        # A class may have several trackers (one is made for a result); all changes are in the first that was changed.
         holder = tx.changes.classes.get(self.value, self)
         assert isinstance(holder, ClassTracker)
         tx.changes.note(holder)
         tx.changes.classes[self.value] = holder
+        # Nothing is there to be deleted after the graph.
         if value is None and name not in type_dict(self.value):
             del holder.changes[name]  # stored and deleted within the trace
         else:
@@ -236,6 +250,7 @@ class ClassTracker(KnownValue[type]):
             return begin_construct(tx, self, self.value, args, kwargs)
         if calling is None or calling.kind is not FunctionType:
             return self.unsupported("calling it")
+        # `EnumMeta.__call__` is Python code, and has a row.
         hook = row_of(tx.registry, calling.value)
         if hook is not None:
             return hook.begin(tx, (self, *args), kwargs)
@@ -243,6 +258,7 @@ class ClassTracker(KnownValue[type]):
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """True, unless the metaclass defines the truth."""
+        # `type` defines neither `__bool__` nor `__len__`, so the usual class is not looked up.
         return True if type(self.value) is type else object_slots.truth(self, tx)
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
@@ -252,6 +268,7 @@ class ClassTracker(KnownValue[type]):
         found = find(tx, self.value, "__class_getitem__")
         if found is None and self.value is not type:  # which C code subscripts by itself
             return raise_observed(tx, TypeError, f"type '{self.value.__name__}' is not subscriptable")
+        # C code and `typing` only read the class and the parameter, so a known one is folded.
         if found is None or found.owner is typing.Generic or not is_python_class_method(found.value):
             if not key.is_python_constant():
                 return self.unsupported(f"a subscript by {key.describe()}")
@@ -261,6 +278,7 @@ class ClassTracker(KnownValue[type]):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`int | None` makes a union; other operators are those of the metaclass."""
         if (
+            # The metaclass inherits `type.__or__`, which only puts a union together.
             symbol == "|"
             and static_lookup(type(self.value), "__or__") is type.__or__
             and other.is_python_constant()
@@ -280,6 +298,7 @@ class ClassTracker(KnownValue[type]):
             if value is None:
                 writer.statement(f"{writer.constant(type.__delattr__, 'delete_on_class')}({place}, {name!r})")
             else:
+                # The `__setattr__` of a metaclass was traced already, down to the stores that are replayed here.
                 store = writer.constant(type.__setattr__, "set_on_class")
                 writer.statement(f"{store}({place}, {name!r}, {writer.value(value)})")
 
@@ -301,6 +320,7 @@ def _guard(found: Found) -> Guard:
 def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing class, guarded by identity."""
     assert isinstance(value, type)
+    # A pinned class is a constant of the entry: it cannot be another one.
     if not isinstance(source, Pinned):
         tx.guard(source, Identical(value))
     return ClassTracker(value, source)

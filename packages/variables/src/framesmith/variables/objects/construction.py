@@ -46,6 +46,7 @@ def new_instance(tx: TraceContext, cls: type) -> InstanceTracker:
     """A new instance without attributes. Breaks the graph for a
     class with `__del__`, or one that cannot be reconstructed."""
     _check_not_finalized(tx, cls)
+    # The nearest base decides: exceptions, modules and properties have trackers of their own.
     makers = tx.registry[INSTANCE_MAKERS]
     for base in resolution_order(cls):
         if base in makers:
@@ -53,6 +54,7 @@ def new_instance(tx: TraceContext, cls: type) -> InstanceTracker:
     if not can_build(tx.registry, cls) or not (is_heap_type(cls) or cls is object):
         tx.wrap(cls, class_source(cls)).unsupported("making an instance")
     if defines_override(cls):
+        # From now on operands of torch's functions are looked at for `__torch_function__`.
         tx.changes.overrides.is_watched = True
     base, _ = find_solid_base(cls)
     part = find_builtin_part(tx.registry, base)
@@ -73,13 +75,16 @@ def begin_construct(
         cls.unsupported("making an instance of an abstract class")
     if flags_of(kind) & _NOT_INSTANTIATED:
         cls.unsupported("making an instance of a class that C code alone makes instances of")
+    # `object` has one, so it is always found.
     maker = find(tx, kind, "__new__")
     assert maker is not None
     if maker.value is object.__new__:
         instance: Tracker = plain_new(tx, cls, kind, args, kwargs)
     else:
+        # A `__new__` in Python is stored as a static method; one in C is a plain builtin.
         function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrap_static(tx, maker)
         instance = run_pending(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
+    # `type_call`: no `__init__` if `__new__` gave something else; `__subclasscheck__` is not asked.
     if not derives(instance.python_type, kind):
         return instance
     return begin_init(tx, instance, args, kwargs)
@@ -95,13 +100,16 @@ def begin_init(
     """Call `__init__`; the caller receives the instance."""
     initializer = find(tx, instance.python_type, "__init__")
     assert initializer is not None
+    # It does nothing. Surplus arguments were refused in `plain_new`; with a `__new__` of its own CPython allows them.
     if initializer.value is object.__init__:
         return instance
     if not isinstance(instance, InstanceTracker):
+        # A value of a builtin type: its row of `__new__` has used the arguments.
         if not is_heap_type(initializer.owner):
             return instance
         return instance.unsupported("a user-written __init__")
     result = begin_method_call(tx, instance, initializer, args, kwargs)
+    # The frame of `__init__` goes to the interpreter, so that a graph break in it gets a continuation.
     if isinstance(result, PendingFrame) and result.replacement is None:
         return replace(result, replacement=instance)
     outcome = run_pending(tx, result).realize()
@@ -137,6 +145,7 @@ def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
     if base not in resolution_order(kind):
         raise_observed(tx, TypeError, str(find_error(base.__new__, kind)))
     if is_heap_type(kind):
+        # Also for immutable values, which do not go through `new_instance`.
         _check_not_finalized(tx, kind)
     return kind
 
@@ -145,6 +154,7 @@ def check_class(tx: TraceContext, cls: Tracker, base: type) -> type:
 def object_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`object.__new__(cls)`."""
     kind = check_class(tx, cls, object)
+    # The instance would have C data that `object.__new__` does not set up (CPython: `tp_new_wrapper`).
     base, _ = find_solid_base(kind)
     if base is not object:
         raise_observed(

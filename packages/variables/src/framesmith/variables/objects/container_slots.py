@@ -46,6 +46,7 @@ def length(self: Tracker, tx: TraceContext) -> Tracker:
         raise_observed(tx, TypeError, f"'{name}' object cannot be interpreted as an integer")
     if result.value < 0:
         raise_observed(tx, ValueError, "__len__() should return >= 0")
+    # A bool or an instance of another subclass of int becomes a plain int, as in `PyLong_AsSsize_t`.
     return Constant(int(result.value))
 
 
@@ -56,6 +57,7 @@ def ask_length(self: Tracker, tx: TraceContext) -> Tracker | None:
     if found is not None:
         if is_native(found):
             return None
+        # `PyObject_LengthHint` falls back to `__length_hint__` after a TypeError only.
         answer = unless_type_error(lambda: self.length(tx))
         if answer is not None:
             return answer
@@ -81,10 +83,12 @@ def contains(self: Tracker, tx: TraceContext, item: Tracker) -> Tracker:
         return Constant(verdict) if isinstance(verdict, bool) else verdict
     if is_disabled(tx, self, "__contains__"):
         return raise_type_error(tx, self, NOT_A_CONTAINER)
+    # CPython words this error otherwise than that of iterating.
     if not any(find_special_method(tx, self, name) for name in ("__iter__", "__getitem__")):
         return raise_type_error(tx, self, NOT_SEARCHED)
     iterator = self.iterate(tx)
     while (candidate := iterator.advance(tx)) is not None:
+        # Identity first, then `==`, as `PySequence_Contains` compares.
         same = equal(tx, candidate, item)
         if not isinstance(same, bool):
             return self.unsupported("a membership test with a comparison of unknown result")

@@ -20,6 +20,7 @@ from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
 _METHODS: Final = {name: getattr(ContextVar, name) for name in ("get", "set", "reset")}
+# None may be the value of a variable.
 _UNSET: Final = object()
 _ASKED: Final = Reason("the trace read a context variable")
 
@@ -61,6 +62,7 @@ class ContextVariableTracker(KnownValue[ContextVar[object]]):
     def replay(self, writer: Writer) -> None:
         """Set the values again."""
         for token in self.sets:
+            # The token's own text is the call of `set`: writing the value makes the change.
             writer.value(token)
 
 
@@ -96,6 +98,7 @@ class TokenTracker(Tracker):
         sets = self.variable.sets
         if self not in sets:
             return self.unsupported("a token that was used, outside of the trace,")
+        # Written first, since each real token remembers the value that was there before it.
         for earlier in sets[: sets.index(self)]:
             writer.value(earlier)
         assert self.variable.source is not None
@@ -110,6 +113,7 @@ def get(tx: TraceContext, self: Tracker, default: Tracker | None = None, /) -> T
         return variable.sets[-1].value
     assert variable.source is not None
     has_value = is_set(variable.value)
+    # Where there is a value, reading it is guarded below; whether there is one decides about the default.
     if default is not None:
         claim = AmbientValue(is_set, (variable.value,), has_value)
         tx.guards.add(Guard.relation(claim, _ASKED))
@@ -140,6 +144,7 @@ def reset(tx: TraceContext, self: Tracker, token: Tracker, /) -> Tracker:
     tx.changes.note(variable)
     variable.sets.pop()
     if not variable.sets:
+        # The variable is as it was, so nothing has to be replayed; an export counts it as no side effect.
         tx.changes.forget(variable)
     return Constant(None)
 

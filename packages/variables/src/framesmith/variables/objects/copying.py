@@ -36,6 +36,7 @@ from framesmith.variables.objects.special_methods import call_method, is_native
 ROWS: Final = Rows()
 
 NONE: Final = Constant(None)
+# Read by name from the module's dictionary: stubs do not list it.
 _new_object: Final[object] = vars(copyreg)["__newobj__"]
 
 
@@ -63,14 +64,17 @@ for _function in (copy.copy, copy.deepcopy):
 def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     """`object.__reduce_ex__(self, protocol)` for protocols from 2 (CPython `reduce_newobj`)."""
     version = protocol.as_python_constant()
+    # An instance of a subclass of set or another builtin type answers below, by the rules for its class.
     row = None if isinstance(self, InstanceTracker) else tx.registry[BUILTIN_TYPES].get(self.python_type)
     if row is not None and row.reduce is not None:
         return row.reduce(tx, self)
     if not isinstance(self, InstanceTracker) or not isinstance(version, int) or version < 2:
         return self.unsupported("__reduce_ex__")
+    # CPython's `object___reduce_ex__`: a `__reduce__` that is not that of `object` goes first.
     own = find(tx, self.kind, "__reduce__")
     if own is not None and not is_native(own):
         return call_method(tx, self, own)
+    # Arguments for `__new__`, and data that only C code knows, have no model.
     if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_native_data(self.kind):
         return self.unsupported("__reduce_ex__")
     make = tx.wrap(_new_object, Pinned(_new_object, "copyreg.__newobj__"))
@@ -88,6 +92,7 @@ def _holds_native_data(cls: type) -> bool:
     does not copy. The content of lists and dicts it gives as items (CPython: `reduce_newobj`, `object_getstate_default`)."""
     if derives(cls, list) or derives(cls, dict):
         return False
+    # As `object_getstate_default` compares sizes: more than a head, a dictionary and weak references.
     base, _ = find_solid_base(cls)
     pointers = sum(offset > 0 for offset in (dict_offset(cls), weak_offset(cls)))
     return base is not object or basic_size(cls) > basic_size(object) + pointers * tuple.__itemsize__
@@ -98,12 +103,14 @@ def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
     own = find(tx, instance.kind, "__getstate__")
     if own is not None and not is_native(own):
         return call_method(tx, instance, own)
+    # With slots the state is a pair: the dictionary, and the slots by name.
     if any(type_dict(base).get("__slots__") for base in resolution_order(instance.kind)):
         return instance.unsupported("copying its slots")
     if not has_dict(instance.kind):
         return NONE
     state = instance.own.dictionary(tx, instance)
     assert isinstance(state, DictTracker)
+    # CPython gives None for an empty dictionary of an instance.
     return state if state.size(tx) else NONE
 
 

@@ -104,6 +104,7 @@ def _get_static(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 def bind_class_method(tx: TraceContext, found: Found, cls: Tracker) -> Tracker:
     """The function of a class method, bound to the class."""
     function = read_member(tx, found, "__func__")
+    # Up to 3.12 `classmethod.__get__` calls the `__get__` of what it wraps (a property, say); 3.13 does not.
     if function.python_type is not FunctionType and is_descriptor(function.python_type):
         cls.unsupported(f"a class method around a {class_name(function.python_type)}")
     return BoundMethod(function, cls)
@@ -116,6 +117,7 @@ def _get_class_method(tx: TraceContext, found: Found, receiver: Tracker) -> Trac
 
 def _get_native(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     assert isinstance(found.value, MethodDescriptorType | WrapperDescriptorType)
+    # Some trackers bind in their own way, such as in-place methods of a builtin base.
     bound = receiver.bind_native(tx, found.value)
     return BoundBuiltin(receiver, found.value) if bound is None else bound
 
@@ -139,14 +141,17 @@ def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
 def _get_tuple_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     """A field of a named tuple class whose instances have a `__dict__`; C code reads it without `__getitem__`."""
     assert found.value is not None
+    # The field's index is in no attribute; `_tuplegetter` gives it for pickling.
     arguments = found.value.__reduce__()[1]
     assert isinstance(arguments, tuple)
     return receiver.builtin_part_or_self(tx).subscript(tx, Constant(arguments[0]))
 
 
+# `collections._tuplegetter` has no public name.
 _TupleField: Final[type] = type(vars(namedtuple("_TupleField", "field"))["field"])
 _GETTERS: Final[dict[type, Getter]] = {
     FunctionType: _get_function,
+    # Its `__get__` in C binds as that of a function does.
     functools._lru_cache_wrapper: _get_function,
     property: _get_property,
     staticmethod: _get_static,
@@ -163,6 +168,7 @@ _GETTERS: Final[dict[type, Getter]] = {
 
 def getter_of(cls: type) -> Getter | None:
     """The binding rule of a descriptor type: its own, or that of a base whose `__get__` it inherits; else None."""
+    # A class derived from `property` with a `__get__` of its own is not to be taken for a property.
     for base in resolution_order(cls):
         if base in _GETTERS and static_lookup(cls, "__get__") is static_lookup(base, "__get__"):
             return _GETTERS[base]
@@ -202,6 +208,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
         function.call(tx, operands, {})
         return
     hook = find(tx, found.kind, name)
+    # The other one of `__set__` and `__delete__` alone is there; CPython (`slot_tp_descr_set`) raises the bare name.
     if hook is None:
         raise_observed(tx, AttributeError, name)
     if hook.kind is not FunctionType:

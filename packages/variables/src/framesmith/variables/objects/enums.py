@@ -37,6 +37,7 @@ def _enumeration(cls: Tracker) -> type[enum.Enum]:
 
 def _has_plain_lookup(cls: type[enum.Enum]) -> bool:
     """Whether calling the class runs no user code: `_missing_` and the metaclass are those of the standard library."""
+    # Members are looked up in tables, which folding does for real; code of the user must not run for real.
     missing = getattr(cls._missing_, "__module__", _STANDARD_MODULE)
     return missing == _STANDARD_MODULE and type(cls).__module__ == _STANDARD_MODULE
 
@@ -46,12 +47,15 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     cls = member.python_type
     value = member.value
     assert isinstance(value, enum.Enum)
+    # A member is a constant of the entry, and so is the source that its own attributes are read from.
     here = wrap_pinned_member(value)
     tx.guard(here, TypeIs(cls), "the class of a member decides how attributes are looked up")
+    # `name` and `value` are properties of the module `enum`, unless the class overrides them.
     if name in ("_name_", "_value_") or (
         name in ("name", "value") and _is_standard(static_lookup(cls, name))
     ):
         stored = name if name.startswith("_") else f"_{name}_"
+        # A program may replace or delete it in the member, which fails a guard then.
         if stored in vars(value):
             return tx.wrap(vars(value)[stored], InstanceItem(here, stored)).realize()
         tx.guard(here, HasInstanceAttribute(stored, False))
@@ -63,6 +67,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
         return tx.wrap(vars(value)[name], InstanceItem(here, name))
     if found is not None:
         if is_native(found):
+            # A method of the type that is mixed in (`class Color(str, Enum)`) works on the constant.
             return builtin_attribute(tx, member, name)
         return run_pending(tx, begin_get(tx, found, member)).realize()
     if static_lookup(cls, "__getattr__") is not MISSING:

@@ -34,6 +34,7 @@ def chain_to_caller(error: BaseException) -> None:
 
 def raise_unchained(error: BaseException) -> NoReturn:
     """Raise an exception that was raised before: its context is kept, and this frame is not added to its traceback."""
+    # `raise` sets the context to what the caller handles now, and adds this frame: both are put back.
     kept = error.__traceback__, context_of(error)
     try:
         raise error
@@ -41,6 +42,7 @@ def raise_unchained(error: BaseException) -> NoReturn:
         restore_exception(error, kept)
         raise
     finally:
+        # Else this frame, which the traceback refers to, would hold the exception: a ring.
         del error, kept
 
 

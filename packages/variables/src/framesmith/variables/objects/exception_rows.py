@@ -36,6 +36,7 @@ _KEYWORD_FIELDS: Final[dict[type[BaseException], tuple[str, ...]]] = {
     StopIteration: ("value",),
     SystemExit: ("code",),
 }
+# `OSError.__new__` may give another class (FileNotFoundError), the others check and store their arguments in C.
 _UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
 
 
@@ -51,6 +52,7 @@ def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: 
     """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
     if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
         return self.unsupported("its __init__")
+    # `msg`, `value` and `code` are computed from the arguments, and are no keywords.
     allowed = {name for cls, names in _KEYWORD_FIELDS.items() if issubclass(self.kind, cls) for name in names}
     if not set(kwargs) <= allowed & {"name", "obj", "path"}:
         return self.unsupported("an __init__ with these keywords")
@@ -138,6 +140,7 @@ def _register_builtin_classes() -> None:
     news, inits = dict[object, None](), dict[object, None]()
     for cls in vars(builtins).values():
         if isinstance(cls, type) and issubclass(cls, BaseException):
+            # Many classes share one C function: a dict keeps each once, in a fixed order.
             news.setdefault(cls.__new__)
             inits.setdefault(static_lookup(cls, "__init__"))
     ROWS.call(*news)(_builtin_new)

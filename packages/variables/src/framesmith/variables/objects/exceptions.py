@@ -67,6 +67,7 @@ class ExceptionTracker(InstanceTracker):
         self.changed: dict[str, None] = {}
         self.passed: list[Place] = []
         self.follows_caller = False
+        # The arguments of an existing one are read when needed, and guarded.
         if value is None:
             self.fields["args"] = TupleTracker(args)
 
@@ -74,6 +75,7 @@ class ExceptionTracker(InstanceTracker):
     def field(self, tx: TraceContext, name: str) -> Tracker:
         """One of `args`, `__cause__`, `__context__`, `__suppress_context__`, `__traceback__`; the context breaks the
         graph where it depends on the caller."""
+        # The frames of the trace are in `passed`, not in the real traceback, until the entry writes them.
         if name == "__traceback__" and (self.passed or name not in self.fields):
             return (
                 TracebackTracker(self, len(self.passed)) if self.passed or self._has_traceback(tx) else NONE
@@ -93,6 +95,7 @@ class ExceptionTracker(InstanceTracker):
         if self.source is None:
             return False
         place = Attribute(self.source, "__traceback__")
+        # Read by the descriptor: a class of the user may define an attribute of that name.
         found: object = BaseException.__dict__["__traceback__"].__get__(self.value)
         tx.guard(place, Identical(None) if found is None else NotIdentical(None))
         return found is not None
@@ -101,13 +104,17 @@ class ExceptionTracker(InstanceTracker):
         """Store a field; a cause also suppresses the context, as in `PyException_SetCause`."""
         tx.changes.note(self)
         if name == "__traceback__":
+            # Its own traceback from an earlier point
+            # (`with_traceback(error.__traceback__)`): the frames since then go.
             if isinstance(value, TracebackTracker) and value.exception is self:
                 del self.passed[value.frames :]
                 return
             self.passed.clear()
         if name == "__context__":
+            # The context is said now, so it is no longer what the caller handles.
             self.follows_caller = False
         self.fields[name] = value
+        # A dict, since the entry replays the fields in the order in which they were first set.
         self.changed[name] = None
         if name == "__cause__":
             self.set_field(tx, "__suppress_context__", Constant(True))
@@ -125,6 +132,7 @@ class ExceptionTracker(InstanceTracker):
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """A C-level field: of `BaseException`, read from an existing exception, or computed from the arguments."""
         name, owner = descriptor.__name__, descriptor.__objclass__
+        # Slots of Python classes, and what any object has, are not those of exceptions.
         if is_heap_type(owner) or owner is object or name == "__dict__":
             return super().read_field(tx, descriptor)
         if owner is BaseException:
@@ -145,6 +153,7 @@ class ExceptionTracker(InstanceTracker):
             return NONE if not args else args[0] if len(args) == 1 else TupleTracker(args)
         if issubclass(self.kind, ImportError) and name == "msg":
             return args[0] if len(args) == 1 else NONE
+        # Their other fields are set by keyword or by C code; those that were set are in `fields`.
         if issubclass(self.kind, AttributeError | NameError | ImportError):
             return NONE
         return self.unsupported(f"reading attribute {name!r}")
@@ -175,6 +184,7 @@ class ExceptionTracker(InstanceTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A new exception: the builtin `__new__` and `__init__`, then the fields and attributes that were set."""
+        # The methods of the builtin base: those of the class were traced, and must not run again.
         base, new = find_solid_base(self.kind)
         make = writer.constant(new, f"new_{base.__name__}")
         cls = writer.constant(self.kind, class_name(self.kind))
@@ -183,6 +193,7 @@ class ExceptionTracker(InstanceTracker):
         if base is not BaseException:
             start = writer.constant(static_lookup(base, "__init__"), f"init_{base.__name__}")
             writer.statement(f"{start}({name}{values})")
+        # `args` was given to `__new__`.
         self._write_fields(name, writer, [key for key in self.fields if key != "args"])
         write_attributes(self.own, name, writer)
         self._write_raised(name, writer)
@@ -208,6 +219,7 @@ class ExceptionTracker(InstanceTracker):
             writer.statement(f"{writer.constant(Passage(tuple(self.passed)), 'passage')}({place})")
 
     def _write_fields(self, place: str, writer: Writer, names: list[str]) -> None:
+        # Setting `__cause__` sets `__suppress_context__` too, so the latter is written last.
         ordered = sorted(names, key=lambda name: (name == "__suppress_context__", name == "__context__"))
         for name in ordered:
             value = self.fields[name]
@@ -274,6 +286,7 @@ def _new_exception(tx: TraceContext, cls: type) -> InstanceTracker:
     return ExceptionTracker(cls)
 
 
+# Before the general rule (rank 90), which knows no fields in C.
 @ROWS.wrap_when(80, lambda _, value: issubclass(type(value), BaseException))
 def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing exception, guarded by type; its fields are read when needed."""
@@ -291,6 +304,7 @@ def make_raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
     value = value.realize()
     if issubclass(value.python_type, type):
         cls = value.as_python_constant()
+        # `raise` makes an instance of a class by calling it (CPython: `do_raise`).
         if isinstance(cls, type) and issubclass(cls, BaseException):
             value = value.call(tx, (), {}).realize()
             if not isinstance(value, ExceptionTracker):
@@ -311,6 +325,7 @@ def _not_an_exception(tx: TraceContext) -> NoReturn:
 def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> None:
     """`raise exception from cause`; TypeError when the cause is no exception."""
     cause = cause.realize()
+    # `from None` sets the cause to None, which suppresses the context as well.
     if not (isinstance(cause, Constant) and cause.value is None):
         if issubclass(cause.python_type, type):
             cause = cause.call(tx, (), {}).realize()
@@ -325,6 +340,8 @@ def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker 
         return
     link: ExceptionTracker = handled
     seen = {id(link)}
+    # What is behind a link that follows the caller was raised before the trace, so a new exception is not in it;
+    # reading it would break the graph. An existing exception may be.
     while exception.source is not None or not link.follows_caller:
         context = link.field(tx, "__context__")
         if not isinstance(context, ExceptionTracker) or id(context) in seen:
@@ -339,6 +356,7 @@ def set_context(tx: TraceContext, exception: ExceptionTracker, handled: Tracker 
 
 def stop_value(tx: TraceContext, exception: Tracker) -> Tracker:
     """The value of a StopIteration, as C code reads it (`_PyGen_FetchStopIterationValue`)."""
+    # By the field of C, even if a subclass hides it with an attribute.
     field = type_dict(StopIteration)["value"]
     assert isinstance(field, FieldDescriptor)
     return exception.realize().read_field(tx, field)
@@ -350,6 +368,7 @@ def exception_matches(tx: TraceContext, exception: Tracker, expected: Tracker) -
 
 
 def _expected_classes(tx: TraceContext, expected: Tracker) -> list[type]:
+    # All are checked before any is compared, as CPython does (`check_except_type_valid`).
     options = unpack(tx, expected) if issubclass(expected.python_type, tuple) else [expected]
     classes: list[type] = []
     for option in options:

@@ -20,6 +20,7 @@ def check_no_override(tx: TraceContext, operand: Tracker) -> None:
     """Break the graph where torch would find such a `__torch_function__`, or run code of the user that looks for it."""
     if not isinstance(operand, InstanceTracker) or issubclass(operand.kind, torch.Tensor):
         return
+    # Then torch finds the one of the class first, or asks nothing at all.
     if defines_override(operand.kind) or not tx.changes.overrides.asks_subclasses():
         return
     getter = find(tx, operand.kind, "__getattr__")

@@ -27,6 +27,7 @@ from framesmith.variables.objects.own_attributes import OwnAttributes
 def find_solid_base(cls: type) -> tuple[type, Callable[..., object]]:
     """The builtin base that lays out instances of the class (what CPython calls its solid base), and its `__new__`."""
     for base in resolution_order(cls):
+        # Heap types made by C code (through `PyType_FromSpec`) have a `__new__` that is a builtin function.
         if not is_heap_type(base) or isinstance(type_dict(base).get("__new__"), BuiltinFunctionType):
             return base, base.__new__
     raise AssertionError(f"{cls} has no builtin base")
@@ -55,6 +56,7 @@ def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str
     maker = writer.constant(new, f"new_{base.__name__}")
     cls = writer.constant(kind, class_name(kind))
     part = find_builtin_part(writer.registry, base)
+    # An immutable part has to be there when the object is made.
     if part is not None and part.fill is None:
         assert held is not None
         content = f"{writer.constant(base, base.__name__)}({held.reconstruct(writer)})"
@@ -63,6 +65,7 @@ def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str
         name = writer.define(instance, f"{maker}({cls})", class_name(kind).lower())
     else:
         instance.unsupported("building it again after the graph")
+    # A container is filled after it got its name, since its items may refer to the instance.
     if part is not None and part.fill is not None and held is not None:
         fill = writer.constant(part.fill, f"fill_{base.__name__}")
         writer.statement(f"{fill}({name}, {held.reconstruct(writer)})")
@@ -100,6 +103,7 @@ def write_attributes(own: OwnAttributes, place: str, writer: Writer) -> None:
         else:
             write = writer.constant(descriptor.__set__, f"set_{descriptor.__name__}")
             writer.statement(f"{write}({place}, {writer.value(value)})")
+    # The program has read the dictionary of a new object and may hold it: it becomes that very dictionary.
     if own.namespace is not None and own.source is None:
         writer.statement(f"{store()}({place}, '__dict__', {writer.value(own.namespace)})")
         return
@@ -113,6 +117,7 @@ def write_attributes(own: OwnAttributes, place: str, writer: Writer) -> None:
 
 def _is_shadowed(cls: type, name: str) -> bool:
     """Whether `object.__setattr__` would call a descriptor of the class instead of storing into the instance."""
+    # `functools.cached_property` and the tables of `nn.Module` store past `__setattr__`, so such names occur.
     item = static_lookup(cls, name)
     return item is not MISSING and is_data_descriptor(type(item))
 

@@ -106,6 +106,7 @@ class InstanceTracker(Tracker):
         self.builtin_part = builtin_part
         self.shortcuts = shortcuts
         if isinstance(builtin_part, DictTracker):
+            # For the dict's `__missing__` and overrides, which C code looks up on the instance.
             builtin_part.owner = self
         self.own = OwnAttributes(cls, value, source, shortcuts is None or shortcuts.guards_dict)
 
@@ -168,6 +169,8 @@ class InstanceTracker(Tracker):
             found = self.shortcuts.begin_attribute(tx, self, name)
             if found is not None:
                 return found
+        # The look-up has to end here: if it raises AttributeError,
+        # `__getattr__` is called. Without one it may stay pending.
         if static_lookup(self.kind, "__getattr__") is not MISSING:
             try:
                 return run_pending(tx, self._begin_lookup(tx, name))
@@ -191,6 +194,7 @@ class InstanceTracker(Tracker):
         hook = find(tx, self.kind, "__getattribute__")
         if is_generic(tx, hook, "__getattribute__"):
             return self.begin_generic(tx, name)
+        # C code that is not known to be generic may do anything, such as reading attributes from elsewhere.
         if hook is None or (hook.stored is None and isinstance(hook.value, NATIVE_METHODS)):
             return self.unsupported(f"reading attribute {name!r}")
         return begin_method_call(tx, self, hook, (Constant(name),))
@@ -203,6 +207,7 @@ class InstanceTracker(Tracker):
         own = self.own.load(tx, self, name)
         if own is not None:
             if found is not None:
+                # If it became a data descriptor, that would hide the instance's own attribute.
                 found.guard_kind(tx)
             return own
         if found is not None:
@@ -234,10 +239,12 @@ class InstanceTracker(Tracker):
         found = find(tx, self.kind, name)
         if found is not None and is_data_descriptor(found.kind):
             set_through(tx, found, self, value)
+        # An item of the class without a place in the instance is read-only: CPython has a message of its own for it.
         elif not has_dict(self.kind):
             missing_attribute(tx, self, name, storing=True, read_only=found is not None)
         else:
             if found is not None:
+                # As in `begin_generic`: a data descriptor would be called in place of the store.
                 found.guard_kind(tx)
             if value is None:
                 self.own.delete(tx, self, name)
@@ -251,8 +258,10 @@ class InstanceTracker(Tracker):
     # -- slots and C fields ------------------------------------------------------------------------
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """The value of a slot, or of `__class__` or `__dict__`; AttributeError for an unset slot."""
+        # A class may give instances their `__dict__` by a member or by a computed field.
         if isinstance(descriptor, GetSetDescriptorType) or descriptor.__name__ == "__dict__":
             return self.read_computed(tx, descriptor)
+        # A C field of a new object: what the constructor in C would have put there is not known.
         if self.source is None and not is_heap_type(descriptor.__objclass__):
             return self.unsupported(f"reading attribute {descriptor.__name__!r}")
         held = self.own.load_slot(tx, descriptor)
@@ -281,6 +290,7 @@ class InstanceTracker(Tracker):
             self.unsupported(f"storing attribute {descriptor.__name__!r}")
         if value is None:
             try:
+                # For its guard that the slot is set: deleting an empty one raises the bare name.
                 self.read_field(tx, descriptor)
             except ObservedException:
                 raise_observed(tx, AttributeError, descriptor.__name__)
@@ -305,11 +315,13 @@ class InstanceTracker(Tracker):
         replay_instance(self.own, writer)
 
 
+# The last test, for what no other rule has taken.
 @ROWS.wrap_when(90, lambda _, value: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""
     cls = type(value)
     tx.guard(source, TypeIs(cls))
+    # Objects that are no tensors override torch's functions too.
     if defines_override(cls):
         tx.changes.overrides.is_watched = True
     return InstanceTracker(cls, value, source)

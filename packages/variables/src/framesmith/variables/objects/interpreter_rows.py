@@ -45,6 +45,7 @@ def class_subclasses(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`cls.__subclasses__()`: a new list of the classes that derive from it now; guarded."""
     if not isinstance(self, ClassTracker):
         raise GraphBreak(CALL_SIGNATURE, f"type.__subclasses__ of {self.describe()}")
+    # Read from `type` itself the method is not bound, so a call without a class raises TypeError.
     if self.value is type:
         return self.unsupported("type.__subclasses__ without a class")
     found: list[type] = type.__subclasses__(self.value)

@@ -36,12 +36,14 @@ class ItemIterator(Tracker):
         """The item at the next index; None once IndexError or StopIteration was raised."""
         if self.finished:
             return None
+        # It advances, which is a side effect of a traced body that was given it.
         tx.changes.note(self)
         try:
             item = self.target.subscript(tx, Constant(self.index))
         except ObservedException as error:
             if not is_observed_instance(error, IndexError, StopIteration):
                 raise
+            # As in `iter_iternext`, an iterator that has ended does not ask again, even if the sequence grows.
             self.finished = True
             return None
         self.index += 1
@@ -65,6 +67,7 @@ class ItemIterator(Tracker):
         """A new iterator at the same index."""
         make = writer.constant(iter, "iter")
         if self.finished:
+            # Any iterator that has ended does: CPython has dropped the object, too.
             return writer.define(self, f"{make}(())", "iterator")
         name = writer.define(self, f"{make}({writer.value(self.target)})", "iterator")
         writer.statement(f"{name}.__setstate__({self.index})")

@@ -49,6 +49,7 @@ class Found:
 
     def guard_kind(self, tx: TraceContext) -> None:
         """For a plain item that the instance's own attribute hides: guard that it is no descriptor."""
+        # A descriptor is guarded by its identity already.
         if self.stored is None and not is_descriptor(self.kind) and not is_immutable(self.owner):
             tx.guard(self.source, TypeIs(self.kind))
 
@@ -65,6 +66,7 @@ def class_source(cls: type) -> Source:
 def find(tx: TraceContext, cls: type, name: str, after: type | None = None) -> Found | None:
     """Look `name` up along the resolution order of `cls` (after the class
     `after`, as `super` does); None if no class has it. Guards the result."""
+    # A class that the trace changed may give another answer; the fact log of tests wants each look-up.
     if after is not None or tx.changes.classes or tx.guards.facts is not None:
         return _find(tx, cls, name, after)
     # guards are never taken back, so what a first look-up found and guarded is true for the rest of the trace
@@ -87,6 +89,7 @@ def _find(tx: TraceContext, cls: type, name: str, after: type | None) -> Found |
         holder = changed.get(owner)
         if holder is not None and name in holder.changes:
             stored = holder.changes[name]
+            # Deleted by the trace: the search goes on in the next class.
             if stored is None:
                 continue
             # what the trace stored needs no guard; that the classes before it lack the name does
@@ -97,6 +100,8 @@ def _find(tx: TraceContext, cls: type, name: str, after: type | None) -> Found |
             found = Found(owner, name, attributes[name], order=order)
             _guard_found(tx, order[: index + 1], found, whole=after is None and not changed)
             return found
+    # One claim on the whole look-up is cheaper than one on each class,
+    # where it starts at the class and sees no changes.
     if after is None and not changed:
         _guard_lookup(tx, order, name, MISSING)
     else:

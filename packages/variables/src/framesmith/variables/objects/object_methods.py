@@ -64,6 +64,7 @@ def object_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tr
     """`object.__init__(self)`, with CPython's check of surplus arguments (`object_init`)."""
     cls = self.python_type
     if args or kwargs:
+        # The order of the two questions is that of `object_init`, and decides which message is raised.
         if static_lookup(cls, "__init__") is not object.__init__:
             message = "object.__init__() takes exactly one argument (the instance to initialize)"
             raise_observed(tx, TypeError, message)
@@ -85,6 +86,7 @@ def object_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
 @ROWS.call(object.__ne__)
 def object_ne(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
     """`object.__ne__`: the opposite of `__eq__`."""
+    # By the type, so an override of `__eq__` answers `!=` as well (`object_richcompare`).
     result = self.special_attribute(tx, "__eq__").call(tx, (other,), {}).realize()
     if isinstance(result, Constant):
         return result if result.value is NotImplemented else Constant(not result.value)

@@ -87,6 +87,7 @@ def iterate(self: Tracker, tx: TraceContext) -> Tracker:
         ):
             raise_wrong_result(tx, NO_ITERATOR_GIVEN, self, iterator)
         return iterator
+    # `__iter__ = None` forbids the fallback to `__getitem__`.
     getting = None if is_disabled(tx, self, "__iter__") else find_special_method(tx, self, "__getitem__")
     if getting is not None:
         if is_native(getting) and self.builtin_part is None:  # a mapping in C has one, and cannot be iterated
@@ -104,6 +105,7 @@ def begin_advance(self: Tracker, tx: TraceContext) -> Tracker | PendingCall | No
         return require_builtin_part(self, "calling next() on it").begin_advance(tx)
     try:
         return begin_method_call(tx, self, found, ())
+    # A row may have run the method to its end; then StopIteration ends the iteration here.
     except ObservedException as error:
         if is_observed_instance(error, StopIteration):
             return None
@@ -130,6 +132,7 @@ def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:
 
     None for a class that defines `__hash__` or `__eq__` itself; TypeError for one without a hash.
     """
+    # A class with `__eq__` alone has `__hash__ = None`, for which this is None too.
     hashing = find_special_method(tx, receiver, "__hash__")
     if hashing is None:
         raise UnhashableValue(tx, f"unhashable type: '{type_name(receiver)}'")
@@ -137,6 +140,7 @@ def builtin_hash_key(tx: TraceContext, receiver: Tracker) -> Hashable | None:
     if comparing is None:
         return None
     if is_of_object(hashing) and is_of_object(comparing):
+        # On later calls two keys have to be two objects again; one guard keeps all of a type apart.
         tx.changes.note_key(receiver)
         return ("object", receiver)
     if receiver.builtin_part is not None and is_native(hashing) and is_native(comparing):

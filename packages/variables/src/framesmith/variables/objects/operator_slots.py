@@ -34,6 +34,7 @@ _FORMATTING: Final = ("__str__", "__repr__", "__getitem__", "__int__", "__index_
 
 def _native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
     """An operator on two builtin values; None means NotImplemented."""
+    # `int.__add__(1, 2.0)` is NotImplemented, where folding `1 + 2.0` would ask the right operand as well.
     if isinstance(left, Constant) and isinstance(right, Constant):
         return _fold_method(tx, f"__{BINARY_METHODS[symbol]}__", left, right)
     return left.binary(tx, symbol, right)
@@ -62,6 +63,7 @@ def binary(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Trac
         return None
     if is_native(found):
         part = require_builtin_part(self, f"operator {symbol}")
+        # `dict.__or__` merges through `keys` and `__getitem__` of such a class.
         if overrides_iteration(self):
             return self.unsupported(f"operator {symbol} with an __iter__ of its own")
         result = _native_binary(tx, symbol, part, other.builtin_part_or_self(tx))
@@ -86,6 +88,7 @@ def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> T
         return _operate(tx, self, found, other)
     if self.builtin_part is None:
         return None if found is None else self.unsupported(f"operator {symbol}")
+    # Its own method was asked already, by the slot of the left operand.
     if other.has_special_methods:
         return None
     if isinstance(self.builtin_part, DictTracker):  # `{} | an_ordered_dict` is no plain dict
@@ -110,6 +113,7 @@ def reflects_first(self: Tracker, tx: TraceContext, symbol: str, other: Tracker)
     name = f"__r{BINARY_METHODS[symbol]}__"
     if not other.has_special_methods:
         return True
+    # Only a method that differs counts, as `method_is_overloaded` compares.
     mine, theirs = find(tx, self.python_type, name), find(tx, other.python_type, name)
     return (mine and (mine.value, mine.stored)) != (theirs and (theirs.value, theirs.stored))
 
@@ -123,6 +127,7 @@ def inplace(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> Tra
         result = require_builtin_part(self, f"operator {symbol}=").inplace(
             tx, symbol, other.builtin_part_or_self(tx)
         )
+        # The C method returns its receiver, which is the instance.
         return self if result is self.builtin_part else result
     return _operate(tx, self, found, other)
 

@@ -64,9 +64,12 @@ class OwnAttributes:
             return self.namespace.get_item(tx, Constant(name))
         if name in self.pending:
             return self.pending[name]
+        # A deleted name hides what was read of the real dictionary.
         if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict(holder)
+        # Before anything is read from it: a dictionary of a subclass of dict
+        # would run its code in the guards that follow.
         if self.guards_dict and self._is_plain(tx):
             tx.guard(InstanceDict(self.source), TypeIs(dict), "its attributes are read")
         if name not in real:
@@ -75,6 +78,7 @@ class OwnAttributes:
             self._guard_presence(tx, holder, name, False)
             return None
         plain = self._is_plain(tx)
+        # With a `__getattribute__` of the user guards go through the descriptor, which runs none of its code.
         source = InstanceItem(self.source, name) if plain else Item(self._dict_source(tx, holder), name)
         self._read[name] = wrap_found(tx, real[name], source)
         return self._read[name]
@@ -94,6 +98,7 @@ class OwnAttributes:
         if self.namespace is not None:
             self.namespace.remove(tx, Constant(name))
             return
+        # A name that the trace itself stored may be absent from the real dictionary; then there is nothing to delete.
         existing = self.source is not None and name in self._real_dict(holder)
         if self.source is not None:
             self._guard_presence(tx, holder, name, existing)  # so that there is something to delete, or not
@@ -113,6 +118,7 @@ class OwnAttributes:
                 [(Constant(name), value) for name, value in self.pending.items()]
             )
         else:
+            # One tracker for the real dictionary, also where the program reaches it in another way (`vars(x)`).
             real = tx.wrap(self._real_dict(holder), self._dict_source(tx, holder))
             assert isinstance(real, DictTracker)
             for name in self.deleted:
@@ -142,6 +148,7 @@ class OwnAttributes:
         descriptor = static_lookup(self.kind, "__dict__")
         if not isinstance(descriptor, FieldDescriptor):
             return holder.unsupported("a __dict__ of its own making")
+        # Each reading of `__get__` gives a new object; sources compare their functions, so one is kept.
         return self._readers.setdefault("__dict__", descriptor.__get__)
 
     def _real_dict(self, holder: Tracker) -> dict[str, object]:
@@ -174,6 +181,7 @@ class OwnAttributes:
             probe = self._readers.setdefault((descriptor, "probe"), _probe(descriptor))
             tx.guard(CallResult(self.source, probe), EqualTo(False))
             return None
+        # A subclass may hide a slot under its name; then the descriptor itself reads it.
         if self._is_plain(tx) and static_lookup(self.kind, descriptor.__name__) is descriptor:
             source: Source = Attribute(self.source, descriptor.__name__)
         else:
@@ -197,6 +205,7 @@ class OwnAttributes:
 
     def is_restored(self) -> bool:
         """Whether the attributes of the existing object are what they were when the trace began."""
+        # Slots and deletions are not compared with the original.
         if self.source is None or self.deleted or self.slots:
             return False
         if self.namespace is not None:
@@ -216,6 +225,8 @@ class OwnAttributes:
         if self.value is None or self.namespace is not None:
             return ()
         if not isinstance(reader, GetSetDescriptorType):
+            # Without a dictionary the collector knows what the slots refer to;
+            # with changed slots it knows the former values.
             return () if self.slots else gc.get_referents(self.value)
         changed = {*self.pending, *self.deleted}
         return [value for name, value in reader.__get__(self.value).items() if name not in changed]

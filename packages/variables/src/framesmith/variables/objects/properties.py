@@ -78,6 +78,7 @@ def property_init(
     doc: Tracker = _NONE,
 ) -> Tracker:
     """`property.__init__(self, fget, fset, fdel, doc)`, which stores the getter's documentation in an instance of a subclass."""
+    # A second `__init__` would have to undo the first.
     if not isinstance(self, PropertyTracker) or self.accessors:
         return self.unsupported("property.__init__")
     given = dict(zip(_ACCESSORS, (fget, fset, fdel), strict=True))
@@ -86,5 +87,6 @@ def property_init(
     text = fget.attribute(tx, "__doc__").realize()
     tx.changes.note(self)
     self.accessors = {name: value.realize() for name, value in given.items()}
+    # For a subclass `property_init_impl` sets the attribute `__doc__` of the instance.
     self.set_attribute(tx, "__doc__", text)
     return _NONE

@@ -56,6 +56,7 @@ class ModuleTracker(KnownValue[ModuleType]):
         cls = self._guarded_class(tx)
         if name == "__class__":
             return tx.wrap(cls, Pinned(cls, qualified_name(cls)))
+        # The globals have a tracker of their own (`NamespaceTracker`), which is no dict.
         if name == "__dict__":
             return self.unsupported("reading its __dict__")
         if static_lookup(cls, "__getattribute__") is not ModuleType.__getattribute__:
@@ -63,6 +64,7 @@ class ModuleTracker(KnownValue[ModuleType]):
         if name == "__getattribute__":
             assert isinstance(_GET, WrapperDescriptorType)
             return BoundBuiltin(self, _GET)
+        # `torch.backends.cudnn` and its like are of subclasses whose descriptors compute settings.
         computed = _find_computed(tx, cls, name)
         if computed is not None:
             return begin_get(tx, computed, self)
@@ -71,8 +73,10 @@ class ModuleTracker(KnownValue[ModuleType]):
         if found is not None:
             return found.realize()
         of_class = find(tx, cls, name) if static_lookup(cls, name) is not MISSING else None
+        # Methods of the module type itself break below.
         if of_class is not None and is_heap_type(of_class.owner):
             return begin_get(tx, of_class, self)
+        # PEP 562: a `__getattr__` in the globals of the module would be called.
         if namespace.find(tx, "__getattr__") is not None or of_class is not None:
             return self.unsupported(f"reading attribute {name!r}, which it does not hold,")
         if static_lookup(cls, "__getattr__") is not MISSING:
@@ -96,6 +100,7 @@ class ModuleTracker(KnownValue[ModuleType]):
     def _change(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         cls = self._guarded_class(tx)
         hook = "__setattr__" if value is not None else "__delattr__"
+        # `__class__` and `__dict__` are fields in C, and no globals.
         special = name.startswith("__") and name.endswith("__")
         if special or static_lookup(cls, hook) is not static_lookup(ModuleType, hook):
             self.unsupported(f"storing attribute {name!r}")
@@ -128,6 +133,7 @@ def name_of(module: ModuleType) -> str:
 
 def _find_computed(tx: TraceContext, cls: type, name: str) -> Found | None:
     """The data descriptor of this name in a subclass of the module type, if there is one; guarded."""
+    # The usual module needs no look-up, and no guard.
     if not any(is_heap_type(base) for base in resolution_order(cls)):
         return None
     found = find(tx, cls, name)

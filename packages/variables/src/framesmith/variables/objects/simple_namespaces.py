@@ -44,6 +44,8 @@ def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> T
 
 
 def _content(tx: TraceContext, namespace: InstanceTracker) -> Tracker:
+    # An existing one may have attributes that the trace has not read; a
+    # new one has what is pending, and no `__dict__`.
     if namespace.source is not None:
         return namespace.own.dictionary(tx, namespace)
     return make_dict_tracker([(Constant(name), value) for name, value in namespace.own.pending.items()])

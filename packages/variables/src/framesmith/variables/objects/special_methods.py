@@ -23,6 +23,7 @@ from framesmith.variables.core.type_names import full_type_name, type_name
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, begin_get
 from framesmith.variables.objects.lookup import Found, find
 
+# For these None means that the operation is not supported; None under another name is called, which is a TypeError.
 _ABSENT_IF_NONE: Final = ("__iter__", "__contains__", "__hash__")
 
 
@@ -31,8 +32,10 @@ def is_native(found: Found) -> bool:
     name; `__lt__ = list.__gt__` in a class is a method of its own."""
     if found.stored is not None or not isinstance(found.value, NATIVE_METHODS):
         return False
+    # A heap type of C code owns its descriptors.
     if not is_heap_type(found.owner) or getattr(found.value, "__objclass__", None) is found.owner:
         return True
+    # A Python class that names a C method under another name than the base does has a method of its own.
     bases = found.order[found.order.index(found.owner) + 1 :]
     items = (type_dict(base)[found.name] for base in bases if found.name in type_dict(base))
     return next(items, None) is found.value
@@ -54,6 +57,7 @@ def find_special_method(tx: TraceContext, receiver: Tracker, name: str) -> Found
 
     Breaks the graph for one that is set to None, which CPython calls, and for a few is the same as none.
     """
+    # On the type alone: the instance dictionary is never asked for special methods.
     found = find(tx, receiver.python_type, name)
     if found is not None and found.value is None and found.stored is None:
         return None if name in _ABSENT_IF_NONE else receiver.unsupported(f"its {name}, which is None")

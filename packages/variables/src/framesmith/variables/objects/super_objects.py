@@ -45,6 +45,7 @@ class SuperTracker(Tracker):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`super().name`: looked up on the classes after `start`, bound to the receiver (CPython: `super_getattro`)."""
+        # `super_getattro` skips this one name: it is the class of the super object, not that of the receiver.
         if name == "__class__":
             return tx.wrap(super, _SUPER.source) if _SUPER.source is not None else _SUPER
         found = find(tx, self.kind, name, after=self.start)
@@ -54,6 +55,7 @@ class SuperTracker(Tracker):
             return raise_observed(tx, AttributeError, f"'super' object has no attribute '{name}'")
         if self.is_class_bound:
             assert isinstance(self.receiver, ClassTracker)
+            # Bound to None, as if read through the class; a class method gets the receiver.
             return self.receiver.begin_class_get(tx, found)
         return begin_get(tx, found, self.receiver)
 
@@ -81,6 +83,7 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
         return raise_observed(
             tx, TypeError, f"super() argument 1 must be a type, not {class_name(start.python_type)}"
         )
+    # A class first: `super(Meta, cls)` within a metaclass would fit in both ways (CPython: `supercheck`).
     if isinstance(receiver, ClassTracker) and start.value in resolution_order(receiver.value):
         return SuperTracker(start.value, receiver, receiver.value)
     if start.value in resolution_order(receiver.python_type):

@@ -26,6 +26,7 @@ class Passage:
     __slots__ = ("_frames", "_native")
 
     def __init__(self, places: tuple[Place, ...], *, native: bool = False) -> None:
+        # Made once, while the entry is built: each call only links new traceback objects to them.
         self._frames = tuple(
             (make_named_frame(code), _find_instruction(code, span), span[0] or code.co_firstlineno)
             for code, span in places
@@ -49,6 +50,7 @@ _NOP: Final = bytes([dis.opmap["NOP"], 0])
 def _find_instruction(code: CodeType, span: Span) -> int:
     """The offset of an instruction that stands there: the columns, which are underlined, are looked up by it."""
     found = next((index for index, one in enumerate(code.co_positions()) if one == span), None)
+    # `co_positions()` has one item for each code unit, which is two bytes.
     return NO_INSTRUCTION if found is None else found * 2
 
 
@@ -65,6 +67,7 @@ def make_named_frame(code: CodeType) -> FrameType:
         co_firstlineno=code.co_firstlineno,
         co_linetable=code.co_linetable,
     )
+    # The generator dies at once; its frame lives on by itself (CPython: `take_ownership`).
     frame = FunctionType(named, {})().gi_frame
     assert isinstance(frame, FrameType)
     return frame

@@ -24,6 +24,7 @@ ROWS: Final = Rows()
 
 _T = typing.TypeVar("_T")
 _KINDS: Final[tuple[type, ...]] = tuple(
+    # Several samples are of one type; from 3.14 on also `int | str` and `Optional[int]`.
     dict.fromkeys(
         type(sample)
         for sample in (
@@ -83,6 +84,7 @@ class TypingTracker(KnownValue[object]):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The hash of the object."""
+        # Equal objects may be two (`List[int]` is cached, `list[int]` is made anew), so identity is no key.
         return ("typing", self.value)
 
     def describe(self) -> str:

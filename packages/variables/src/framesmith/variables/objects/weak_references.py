@@ -44,6 +44,7 @@ class WeakReferenceTracker(Tracker):
             return None
         mine, theirs = self.target.realize(), other.target.realize()
         if not mine.is_same(tx, theirs) or isinstance(mine, Constant):
+            # Two living targets are compared by their own `==`, dead references by identity of the references.
             return self.unsupported("a comparison")
         return Constant(symbol == "==")
 
@@ -67,9 +68,11 @@ class WeakReferenceTracker(Tracker):
 @ROWS.call(weakref.ref)
 def make_reference(tx: TraceContext, target: Tracker, callback: Tracker | None = None, /) -> Tracker:
     """`weakref.ref(target)`. Breaks for an object created in the trace, whose lifetime is not known."""
+    # From now on the program can see when the target dies, so the end of its life counts.
     tx.changes.note_reference(target)
     if target.source is None or isinstance(target, Constant):
         return target.unsupported("a weak reference to it")
+    # `ref(x, None)` is `ref(x)`: the shared reference without a callback.
     if isinstance(callback, Constant) and callback.value is None:
         callback = None
     return WeakReferenceTracker(target, None, callback)

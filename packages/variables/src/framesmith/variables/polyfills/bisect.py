@@ -28,6 +28,7 @@ def bisect_right(
         hi = len(a)
     while lo < hi:
         middle = (lo + hi) // 2
+        # Only `<` is asked, with the operands in CPython's order: `bisect_right` has the new item on the left.
         if x < (a[middle] if key is None else key(a[middle])):
             hi = middle
         else:
@@ -56,6 +57,7 @@ def insort_right(
     a: MutableSequence[Ordered], x: Ordered, lo: int = 0, hi: int | None = None, *, key: Key | None = None
 ) -> None:
     """`bisect.insort_right`."""
+    # The key of the new item is computed here, once, as `bisect_*` takes it ready-made.
     a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
 
 

@@ -8,6 +8,7 @@ def count_elements(mapping: MutableMapping[object, int], iterable: Iterable[obje
     for item in iterable:
         try:
             number = mapping.get(item, 0)
+        # An item that cannot be hashed. The error is raised outside of the handler, or it would have a context.
         except TypeError as error:
             raised = error
             break

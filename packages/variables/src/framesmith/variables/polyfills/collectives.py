@@ -42,6 +42,7 @@ def broadcast(tensor: Tensor, source: int, group: str) -> None:
 
 def all_gather(tensors: Sequence[Tensor], tensor: Tensor, size: int, group: str) -> None:
     """`dist.all_gather(tensors, tensor)` of tensors of one shape."""
+    # With a dimension more the results are stacked, so each process has one row.
     gathered = _wait(_all_gather(tensor.unsqueeze(0), size, group))
     for rank in range(size):
         tensors[rank].copy_(gathered[rank])

@@ -40,6 +40,7 @@ def probe_class(cls: type, known: dict[type, type], answer: Answer) -> type:
         root: type = torch.Tensor if derives(cls, torch.Tensor) else object
         named = {"__module__": module_of(cls), "__qualname__": qualified_name(cls)}
         members = {**named, "__torch_function__": classmethod(answer), "of": cls}
+        # `type` itself: a metaclass of the user would be called.
         known[cls] = type(class_name(cls), bases or (root,), members)
     return known[cls]
 
@@ -102,6 +103,7 @@ def _probe(value: object, known: dict[type, type]) -> object:
     asked = cls is not torch.Tensor and not any(override is one for one in _UNASKED)
     if not derives(cls, torch.Tensor):
         return probe_class(cls, known, refuse)() if asked else value
+    # Reading the dimension must not ask the operand.
     with torch._C.DisableTorchFunction():
         plain = plain_probe(_dim(value), _dtype(value))
         return plain.as_subclass(probe_class(cls, known, refuse)) if asked else plain

@@ -72,6 +72,7 @@ def grad_and_value_impl(
     _, spec = tree_flatten(_slice_argnums(args, argnums, as_tuple=False))
 
     def run(*inner: torch.Tensor) -> tuple[Tree, Tree]:
+        # As the original, which differentiates also under `no_grad`.
         with torch.enable_grad():
             inner_args, inner_kwargs = rebuild(inner)
             output = func(*inner_args, **inner_kwargs)
@@ -113,6 +114,7 @@ def vjp_with_argnums(
 
     def wrapper(cotangents: Tree, retain_graph: bool = True, create_graph: bool | None = None) -> Tree:
         leaves, spec = tree_flatten(cotangents)
+        # The original raises, or frees the history: neither is modelled.
         if spec != output_spec or not retain_graph or create_graph is not None:
             bodies.refuse()
         return tree_unflatten(bodies.call_pullback(pullback, leaves), primals_spec)
@@ -162,7 +164,9 @@ def _take_apart(
     """The tensors in the arguments, the positions of those that are differentiated, and the function that puts other tensors
     in their place."""
     chosen = (argnums,) if isinstance(argnums, int) else argnums
+    # Called for its errors: numbers out of range, or given twice.
     _slice_argnums(args, chosen)
+    # Negative numbers count from the end.
     positions = [number % len(args) for number in chosen]
     leaves: list[Any] = []
     found: dict[int, list[int]] = {}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+# None is a value that may be given.
 MISSING = object()
 
 
@@ -28,6 +29,7 @@ def reduce(
 class ComparisonKey:
     """The object that `cmp_to_key(compare)` returns for a value; its comparisons call `compare`."""
 
+    # `obj` is an attribute of CPython's key objects, too.
     __slots__ = ("_compare", "obj")
     __hash__ = None  # type: ignore[assignment]  # as the original
 

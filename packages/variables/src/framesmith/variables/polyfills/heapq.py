@@ -27,6 +27,7 @@ def sink(heap: Heap, place: int) -> None:
     child = 2 * place + 1
     while child < end:
         other = child + 1
+        # Where the two are equal the right one goes up, as in CPython.
         if other < end and not heap[child] < heap[other]:
             child = other
         heap[place] = heap[child]

@@ -24,6 +24,7 @@ def reflected(symbol: str, name: str) -> Callable[..., object]:
         method = bound_special(right, name)
         # a sequence's own `__rmul__` words it differently
         repeats = symbol == "*" and sequence_base(type(right)) is not None
+        # CPython never asks the reflected method of an operand of the same type; `*` of a sequence needs an index.
         fits = defines(type(left), "__index__") if repeats else type(right) is not type(left)
         if method is not None and fits:
             result = method(left)
@@ -43,9 +44,11 @@ def make_inplace_fallback(symbol: str, function: Callable[[object, object], obje
             return function(left, right)
         except TypeError as error:
             names = symbol, type(left), type(right), native_name(left), native_name(right)
+            # Only the error of this very operator is told anew; one from inside of a method goes on.
             told = str(error) == operands_text(*names)
             if error.__traceback__ is None or error.__traceback__.tb_next is not None or not told:
                 raise
+        # Outside of the handler, so that the error has no context.
         raise TypeError(operands_text(*names, in_place=True))
 
     return fall_back
@@ -56,6 +59,7 @@ def bound_special(value: object, name: str) -> Callable[..., object] | None:
     stored = static_lookup(type(value), name)
     if stored is MISSING:
         return None
+    # Bound by hand: `getattr` on the value would look into its instance dictionary.
     get = static_lookup(type(stored), "__get__")
     bound = stored if get is MISSING else cast(Callable[..., object], get)(stored, value, type(value))
     return cast(Callable[..., object], bound)

@@ -25,6 +25,7 @@ def extreme(
     best_key = key(best)
     for item in iterator:
         value = key(item)
+        # Strictly better: of equal items the first one stays.
         if is_better(value, best_key):
             best, best_key = item, value
     return best
@@ -40,6 +41,7 @@ def call_with_items(iterable: Iterable[object], then: Callable[..., object], *mo
 
 def call_with_counted_items(iterable: Iterable[object], then: Callable[..., object], *more: object) -> object:
     """The same for one that asks for the length first, to allocate memory for the items."""
+    # First, then the length, as `list(iterable)` does: both may be code of the user.
     iterator = iter(iterable)
     operator.length_hint(iterable)
     items: list[object] = []

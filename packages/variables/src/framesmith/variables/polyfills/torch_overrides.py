@@ -26,6 +26,7 @@ def ask_in_turn(
             result = method(function, types, args, *rest)
             if result is not NotImplemented:
                 return result
+    # An empty tuple catches nothing.
     except declines:
         return NotImplemented
     if declines:

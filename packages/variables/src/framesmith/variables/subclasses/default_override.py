@@ -38,6 +38,7 @@ def default_override(
     kwargs: Tracker | None = None,
 ) -> Tracker:
     """`Tensor.__torch_function__(func, types, args, kwargs)`."""
+    # torch passes None, or nothing, where a call has no keywords.
     keywords = kwargs if isinstance(kwargs, DictTracker) else None
     if (
         not isinstance(cls, ClassTracker)
@@ -53,8 +54,10 @@ def default_override(
                 UNSUPPORTED_SUBCLASS, f"Tensor.__torch_function__ with {asked.describe()} as a type"
             )
         if not issubclass(cls.value, asked.value):
+            # As the original: an operand of an unrelated class is left to the override of that class.
             return Constant(NotImplemented)
     named = {} if keywords is None else {str(_text(key)): value for key, value in keywords.items(tx)}
+    # The original makes the call within `torch._C.DisableTorchFunctionSubclass()`.
     tx.changes.overrides.enter(cls)
     try:
         result = run_pending(tx, func.realize().begin_call(tx, list(args.items), named)).realize()
@@ -81,6 +84,7 @@ def _convert(tx: TraceContext, result: Tracker, cls: type) -> Tracker:
     """As `torch._tensor._convert`."""
     if cls is torch.Tensor:
         return result
+    # A result that is of the class already, such as an operand given back, stays the object that it is.
     if isinstance(result, TensorTracker | SubclassTensor) and not issubclass(result.python_type, cls):
         if not is_convertible(cls):
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"a result of the class {cls.__name__}")

@@ -86,6 +86,7 @@ def _is_python(key: object) -> bool:
         and key is not DEFAULT
         and (
             any(key.__globals__ is namespace for namespace in _PYTHON_MODULES)
+            # The pairs that `boolean_dispatch` makes have the globals of another module.
             or str(key.__module__) == torch.nn.functional.__name__
         )
     )
@@ -107,6 +108,7 @@ def call_row(
     if not _is_python(key) and not _is_native(key):
         return None
     if is_overridden(tx, args, kwargs):
+        # Python code of torch is traced: it asks by itself, and passes on what it likes.
         if isinstance(key, FunctionType):
             return FunctionTracker(key, Pinned(key, key.__qualname__)).bind(tx, args, kwargs)
         assert callable(key)
@@ -120,6 +122,7 @@ def call_unasked(
     tx: TraceContext, row: Row, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker | PendingCall:
     """The call as C code makes it once no subclass is asked: on the tensors. What is one of the operands stays that."""
+    # In place, and by methods such as `contiguous`, an operand may be given back: then the program's own tensor is.
     owners = {id(one.inner): one for one in (*args, *kwargs.values()) if isinstance(one, SubclassTensor)}
     plain = [one.inner if isinstance(one, SubclassTensor) else one for one in args]
     keywords = {name: one.inner if isinstance(one, SubclassTensor) else one for name, one in kwargs.items()}
@@ -131,6 +134,7 @@ def call_unasked(
         # a backend gets another tensor over the same memory, which would change in place of this one
         tx.graph.rollback(marker)
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} changes the sizes of a tensor of a subclass")
+    # A polyfill or inlined function: a frame that would see plain tensors in place of those of the program.
     if not isinstance(begun, Tracker):
         if (
             isinstance(row.key, FunctionType) and tx.changes.version == version
@@ -157,6 +161,7 @@ def begin_override(
     kwargs: Mapping[str, Tracker],
 ) -> Tracker | PendingCall:
     """Call `__torch_function__` of the operands as C code of torch does, in a frame of its own."""
+    # Before the methods are bound: it says which classes count, and in which order.
     question = ask_torch(tx, function, args, kwargs)
     methods = [_method_of(tx, cls, args, kwargs) for cls in question.types if cls is not Tensor]
     types = TupleTracker([tx.wrap(cls, class_source(cls)) for cls in question.types])
@@ -180,6 +185,7 @@ def _is_undecided(tx: TraceContext, function: Callable[..., object]) -> bool:
     """Whether torch leaves the decision to CPython, by NotImplemented, where all operands decline."""
     if function not in _OPERATORS:
         return False
+    # The probes are real tensors, on the device "meta".
     with tx.graph.pause_recording():
         return returns_not_implemented(function)
 
@@ -189,6 +195,7 @@ def _method_of(
 ) -> Tracker:
     """The bound method of the first operand of this class."""
     operand = next(one for one in overriding_operands(args, kwargs) if one.python_type is cls)
+    # Read from the operand, as torch does, so that a class method is bound to its class.
     return operand.attribute(tx, NAME)
 
 

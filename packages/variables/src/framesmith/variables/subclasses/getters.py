@@ -36,4 +36,5 @@ def _register(name: str, getter: object) -> None:
 for _name in dir(torch.Tensor):
     _stored = static_lookup(torch.Tensor, _name)
     if isinstance(_stored, GetSetDescriptorType) and _stored.__objclass__ is torch._C.TensorBase:
+        # Each reading of `__get__` gives a new wrapper, which is equal to the others and so finds the row.
         _register(_name, _stored.__get__)

@@ -60,6 +60,7 @@ class _Asked(BaseException):
         self, function: object, types: tuple[type, ...], args: tuple[object, ...], has_keywords: bool
     ) -> None:
         super().__init__()
+        # After `super().__init__()`, which sets the attribute of this name.
         self.args = args
         self.function = function
         self.types = types
@@ -85,10 +86,12 @@ class _Probes:
         kind = tracker.python_type
         part = tracker.builtin_part if isinstance(tracker.builtin_part, TensorTracker) else tracker
         if defines_override(kind):
+            # torch orders the operands by `issubclass`, which would run that check while tracing.
             if any(has_own_check(other) for other in self._classes if other is not kind):
                 raise GraphBreak(
                     UNSUPPORTED_SUBCLASS, f"{tracker.describe()} beside a class with a __subclasscheck__"
                 )
+            # Of the same relations as the classes, since a subclass is asked before its base.
             cls = probe_class(kind, self._classes, self._answer)
             if isinstance(part, TensorTracker):
                 return plain_probe(part.fake.dim(), part.fake.dtype).as_subclass(cls)
@@ -127,6 +130,7 @@ def _order_of(args: Sequence[object], places: Sequence[object]) -> tuple[int, ..
     left = list(range(len(places)))
     found = list[int]()
     for value in args:
+        # By identity, and each place once: a number may be given twice.
         position = next((index for index in left if places[index] is value), None)
         if position is None:
             return None
@@ -153,6 +157,7 @@ def ask_torch(
             else:  # C code tells an empty dict of keywords from none
                 function(*places)
         except _Asked as asked:
+            # The class behind each probe class; `torch.Tensor` stands for itself.
             types = tuple(getattr(kind, "of", kind) for kind in asked.types)
             order = _order_of(asked.args, places)
             if order is not None:

@@ -31,6 +31,7 @@ def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
 
 
 def _is_asked(tx: TraceContext, operand: Tracker) -> bool:
+    # C code of torch looks at the instance as well, where a trace sees only the class.
     check_no_override(tx, operand)
     return is_overridden(tx, (operand,), {})
 

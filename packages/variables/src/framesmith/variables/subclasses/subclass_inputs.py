@@ -33,6 +33,7 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
     """An existing tensor of a subclass: an input of the graph, and an instance of its class. Its sizes are plain numbers: guards
     on symbolic ones would ask it for them, which its class sees."""
     cls = type(value)
+    # A fake needs a shape.
     if issubclass(cls, UninitializedParameter | UninitializedBuffer):
         raise GraphBreak(UNINITIALIZED, source.text())
     reason = refuses(cls)
@@ -41,6 +42,7 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
     assert isinstance(value, torch.Tensor)
     if is_wrapper(value):
         return wrap_wrapper(tx, value, source)
+    # Fields of the tensor are read for its fake and its guards: the class must not see that.
     with torch._C.DisableTorchFunctionSubclass():
         inner = wrap_with_sizes(tx, value, source, DynamicDims.none())
     return make_subclass_tensor(tx, cls, inner, value, source)
@@ -51,6 +53,7 @@ def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Track
     and reads all that it holds, so all of it is guarded. Its sizes are plain numbers."""
     cls = type(value)
     check_modes()
+    # From now on operations on fakes are made without asking: the trace has asked before.
     tx.graph.asks_no_subclass = True
     with torch._C.DisableTorchFunctionSubclass():
         guard_wrapper(tx, value, source)
@@ -66,7 +69,9 @@ def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None
     """Guard the class and metadata of a wrapper and of the tensors in it, and all else that it holds."""
     tx.guard(source, TensorIs.capture(value))
     parts, held = parts_of(value), value.__dict__
+    # First, since a dictionary of a subclass of dict would run its code in the guards that follow.
     tx.guard(InstanceDict(source), TypeIs(dict))
+    # All names, also those of plain values: `__torch_dispatch__` may ask for any of them.
     tx.guard(InstanceDict(source), KeysAre(tuple(held)))
     for name, found in held.items():
         if (
@@ -76,6 +81,7 @@ def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r}, which is no constant")
     for name in parts:
         part, place = getattr(value, name), InstanceItem(source, name)
+        # A property or a slot would be read by code of the class in each call.
         if not isinstance(part, torch.Tensor) or name not in value.__dict__:
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r} elsewhere")
         if is_wrapper(part):
@@ -88,6 +94,7 @@ def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None
 def wrapper_result(tx: TraceContext, inner: Tracker) -> Tracker:
     """The tracker of a result that wraps other tensors."""
     assert isinstance(inner, TensorTracker)
+    # A class with `__torch_dispatch__` alone says nothing about the tensors in it.
     if not is_wrapper(inner.fake):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"an operation gives {a_type(type(inner.fake))}")
     return make_subclass_tensor(tx, type(inner.fake), inner)

@@ -95,8 +95,10 @@ class SubclassTensor(InstanceTracker):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A method of the class, else torch's operator."""
         method = f"__{METHODS[symbol]}__"
+        # A method of the class goes first, as CPython calls it; only that of torch asks `__torch_function__`.
         if self._has_method(method):
             return super().binary(tx, symbol, other)
+        # torch is asked about the method of `torch.Tensor`, as C code does, whatever operator it stands for.
         asked = self._operate(tx, getattr(torch.Tensor, method), self, other)
         return self.inner.binary(tx, symbol, inner_of(other)) if asked is None else unless_declined(asked)
 
@@ -121,6 +123,7 @@ class SubclassTensor(InstanceTracker):
         method = f"__i{METHODS[symbol]}__"
         if self._has_method(method):
             return super().inplace(tx, symbol, other)
+        # `torch.Tensor` has no `__imatmul__`; CPython falls back to `@`.
         if symbol == "@":
             return None
         asked = self._operate(tx, getattr(torch.Tensor, method), self, other)
@@ -191,6 +194,7 @@ class SubclassTensor(InstanceTracker):
             super().store_field(tx, descriptor, value)
             return
         write = tx.registry[WRITERS].get(descriptor.__name__)
+        # A new tensor has no place from which the change could be replayed.
         if write is None or value is None or is_overridden(tx, (self, value), {}) or self.source is None:
             self.unsupported(f"storing attribute {descriptor.__name__!r}")
         else:
@@ -202,8 +206,10 @@ class SubclassTensor(InstanceTracker):
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """As for any instance; a tensor in a wrapper is read in the graph."""
+        # Inside of the graph the wrapper is one value, and its parts are computed by operations on it.
         if name in self.parts and name not in self.own.pending and name not in self.own.deleted:
             return wrap_result(tx, call_node(tx, getattr, (self.inner.graph_node(tx), name)))
+        # What `__tensor_unflatten__` put into the fake of a result is in no tracker; constants can be read off.
         held = None if self.source is not None or not self.parts else vars(self.inner.fake).get(name, MISSING)
         if held is not None and held is not MISSING and is_constant_type(tx.registry, type(held)):
             return Constant(held)
@@ -224,6 +230,7 @@ class SubclassTensor(InstanceTracker):
     def reconstruct(self, writer: Writer) -> str:
         """The output of the graph as a tensor of the class, with the attributes that the trace stored."""
         if self.parts:
+            # The graph gives the wrapper itself: its class came with the fake.
             name = writer.define(self, writer.value(self.inner), "tensor")
             write_attributes(self.own, name, writer)
             return name
@@ -262,6 +269,7 @@ def make_subclass_tensor(
 ) -> SubclassTensor:
     """The tracker of a tensor of a subclass. From now on calls are looked at; the class's override is guarded."""
     tx.changes.overrides.is_watched = True
+    # For its guard.
     find(tx, cls, NAME)
     return SubclassTensor(cls, inner, value, source)
 
@@ -284,6 +292,7 @@ def as_subclass(tx: TraceContext, self: Tracker, cls: Tracker) -> Tracker:
 
 def convert_tensor(tx: TraceContext, inner: TensorTracker, cls: type) -> Tracker:
     """A tensor of the class, or a plain one, over the memory of a tensor."""
+    # The graph has plain tensors only; the class is put on where the tensor leaves the graph.
     alias = graph_call(tx, torch.ops.aten.alias.default, (inner,), {})
     assert isinstance(alias, TensorTracker)
     return alias if cls is torch.Tensor else make_subclass_tensor(tx, cls, alias)

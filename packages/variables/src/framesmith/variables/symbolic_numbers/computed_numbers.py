@@ -31,6 +31,7 @@ from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 Number: TypeAlias = int | float | bool
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[Tracker, ...]]
 _NUMBERS: Final = (int, float, bool)
+# A larger formula is fixed to its value (ADR 0011): guards and entry would evaluate it in each call.
 _LARGE: Final = 100  # operations in a formula
 #: A symbolic int of torch is an int64. One bit is left, so that the sum of two of them is one too; a larger number is a
 #: constant with a guard.
@@ -111,6 +112,7 @@ class ComputedNumber(GraphValue):
         self.source: Source = source
         self.size = size
         self.recipe = recipe
+        # A number computed from an unspecialized one is unspecialized too (ADR 0010).
         self._is_unspecialized = is_computed_unspecialized(tx, source)
 
     @property
@@ -141,6 +143,7 @@ class ComputedNumber(GraphValue):
     def as_python_constant(self) -> Number:
         """The value in this call, guarded from now on, with the sign
         of zero and NaN; breaks the graph if it is unspecialized."""
+        # ADR 0010: reading it would need an entry for each value.
         if self._is_unspecialized:
             break_on_changing_value(self.describe())
         if isinstance(self.source, Computed):
@@ -179,9 +182,12 @@ class ComputedNumber(GraphValue):
     ) -> Tracker | None:
         pair = (other, self) if swap else (self, other)
         if isinstance(other, Computable) or (isinstance(other, Constant) and type(other.value) in _NUMBERS):
+            # The number of a graph has no formula: the operation is folded, which needs the value.
             return compute_by_formula(tx, function, *pair) or fold(tx, function, pair)
+        # Not a number that is modelled: its own slot is asked next.
         if not isinstance(other, Constant):
             return None
+        # Python knows what a float does with these (`v * "a"` is a TypeError), so the operation is run on the value.
         is_value = isinstance(other.value, str | bytes | int | float | complex)
         return fold(tx, function, pair) if is_value or type(other.value) in tx.registry[CONVERSIONS] else None
 
@@ -201,6 +207,7 @@ class ComputedNumber(GraphValue):
         breaks the graph: Python makes a new object in each call."""
         if self is other:
             return True
+        # Objects of two types are never one.
         return other.realize().python_type is self.python_type and bool(self.unsupported("an identity test"))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -242,6 +249,7 @@ def compute_by_formula(
     An exception for the values of this call is raised; no number, or too large a formula, is specialized.
     """
     of_ints = all(operand.python_type is not float for operand in operands)
+    # An int that was computed from a size may be large: `2 ** n` in a guard.
     if function in _EXPLOSIVE and of_ints and not isinstance(operands[1], Constant):
         return fold(tx, function, operands)
     numbers = [_number(operand) for operand in operands]
@@ -251,6 +259,7 @@ def compute_by_formula(
     size = 1 + sum(operand.size for operand in operands if isinstance(operand, Computable))
     try:
         value = function(*numbers)
+    # Folding runs it once more, and raises the exception in the user's program with its guards.
     except Exception:
         return fold(tx, function, operands)
     if type(value) not in _NUMBERS or size > _LARGE:
@@ -267,6 +276,7 @@ def compute_by_formula(
 
 
 def _fits_graph(tx: TraceContext, value: float) -> bool:
+    # `fixes_floats`: an operation that needs the number itself is being recorded again.
     return tx.graph.runs_as_captured and not tx.graph.fixes_floats and math.isfinite(value) and value != 0.0
 
 
@@ -287,6 +297,7 @@ def _formula(operand: Tracker) -> Source | Number | None:
 
 def _is_total(function: Callable[..., object], operands: tuple[Tracker, ...]) -> bool:
     """Whether it returns a number of one type, without an exception, for all values that the operands may have."""
+    # Comparisons of numbers give a bool, also with NaN.
     if function in _COMPARING:
         return True
     if not all(_is_tame(operand) for operand in operands):
@@ -294,6 +305,7 @@ def _is_total(function: Callable[..., object], operands: tuple[Tracker, ...]) ->
     if function in _SAFE:
         return any(operand.python_type is float for operand in operands)
     divisor = operands[-1]
+    # Only a constant divisor is known not to be 0 in later calls.
     return function is operator.truediv and isinstance(divisor, Constant) and divisor.value != 0
 
 
@@ -310,6 +322,7 @@ def _recipe(function: Callable[..., object], operands: tuple[Tracker, ...], valu
     if in_graph is None or type(value) is not float:
         return None
     for operand in operands:
+        # A float of the program is an input by itself: the finished number is handed over (ADR 0011).
         if isinstance(operand, ComputedNumber) and operand.recipe is None:
             return None
     return in_graph, operands
@@ -333,6 +346,7 @@ class ComputedConversion(Tracker):
         given = [argument.realize() for argument in args]
         if kwargs or (given and self.function is not round):
             return self.unsupported("a call with arguments")
+        # `float(v)` of a float is `v` itself.
         if self.function is self.number.python_type:
             return self.number
         operands = (self.number, *given)

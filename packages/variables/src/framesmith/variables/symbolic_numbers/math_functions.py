@@ -44,11 +44,13 @@ _EXTREMES: Final[dict[str, tuple[Callable[..., object], Callable[..., object]]]]
 def extreme_of(tx: TraceContext, name: str, items: Sequence[Tracker]) -> Tracker | None:
     """`min` or `max` of ints some of which may differ from call to call, without a decision; None for anything else."""
     items = [item.realize() for item in items]
+    # With floats NaN and the sign of zero decide, which `sym_min` does not know.
     if not any(map(_is_number, items)) or any(item.python_type is not int for item in items):
         return None
     if not all(_is_number(item) or isinstance(item, Constant) for item in items):
         return None
     function, symbolic = _EXTREMES[name]
+    # torch's symbolic ints are exact, and stay symbolic in the graph.
     if not any(isinstance(item, ComputedNumber) for item in items):
         return reduce(lambda best, item: compute(tx, symbolic, best, item), items)
     return compute_by_formula(tx, function, *items)
@@ -65,6 +67,7 @@ def _row(function: Callable[..., object]) -> None:
             found = compute_by_formula(tx, function, *args)
             if found is not None:
                 return found
+            # There is no formula for a number that only the running graph knows.
             if len(args) == 1 and function in GRAPH_FUNCTIONS:
                 return compute(tx, GRAPH_FUNCTIONS[function], args[0])
         return _fold(tx, function, args, kwargs)

@@ -20,6 +20,7 @@ ROWS: Final = Rows()
 def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A constant, guarded by value and type; a dynamic number becomes a symbolic
     one and an unspecialized value stays unread, both guarded by type."""
+    # A bool is an int, but has two values only: it is guarded by value.
     if type(value) in (int, float) and tx.wrap.policy.is_dynamic_number(source):
         assert isinstance(value, int | float)
         symbolic = _symbolic(tx, value, source)
@@ -35,14 +36,17 @@ def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
 def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker | None:
     """A symbol for an int, a formula for a float; None where the backend or the value does not allow one."""
     if isinstance(value, float):
+        # A backend that traces again would compute with a symbolic float by sympy's rules (ADR 0011).
         if not tx.graph.runs_as_captured:
             return None
+        # Its type alone: what the trace decides on the number adds guards of its own.
         tx.guard(source, TypeIs(float))
         return ComputedNumber(tx, value, source)
     if abs(value) >= LARGEST_SYMBOLIC:
         return None
     try:
         node = tx.graph.number_input(source, value, is_unspecialized=is_computed_unspecialized(tx, source))
+    # The graph cannot make a symbol of it here; then the value is guarded.
     except GraphBreak:
         return None
     tx.guard(source, TypeIs(type(value)))

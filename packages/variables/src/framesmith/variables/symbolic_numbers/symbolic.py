@@ -89,6 +89,7 @@ class SymbolicNumber(GraphValue):
     @property
     def formula(self) -> Source | None:
         """The source by which Python computes it; None for a number that is known in the running graph only."""
+        # Found at the first question: most numbers are never asked for one.
         if self._formula is None and not isinstance(self.value, torch.SymBool):
             self._formula = self._graph.source_of(self.value)
         return self._formula
@@ -139,6 +140,7 @@ class SymbolicNumber(GraphValue):
     def is_large(self) -> bool:
         """Whether its expression is too large to be kept symbolic:
         one in which a number occurs twice doubles in size."""
+        # The sum over the operands counts what torch has simplified away; counting terms is exact, but slow.
         if self._size > _LARGE:
             self._size = count_terms(self.value, _LARGE + 1)
         return self._size > _LARGE
@@ -149,6 +151,7 @@ class SymbolicNumber(GraphValue):
 
     def as_python_constant(self) -> object:
         """The value in this call, guarded from now on; breaks the graph if it is unspecialized."""
+        # Once a decision of the trace has fixed it, its value is guarded anyway.
         if self._is_unspecialized and not is_fixed(self.value):
             break_on_changing_value(self.describe())
         return evaluate("a number that has to be known", self.python_type, self.value)
@@ -186,10 +189,12 @@ class SymbolicNumber(GraphValue):
         swap: bool,
     ) -> Tracker | None:
         operand: object
+        # Floats are computed by Python (ADR 0011), so the result of both is a formula.
         if isinstance(other, ComputedNumber):
             return compute_by_formula(
                 tx, functions[symbol], *((other, self) if swap else (self, other))
             ) or self._folded(tx, functions[symbol], other, swap)
+        # numpy's scalars compute by their own rules, with a real number beside them.
         if isinstance(other, Constant) and type(other.value) in tx.registry[CONVERSIONS]:
             return self._folded(tx, functions[symbol], other, swap)
         if isinstance(other, SymbolicNumber) or (
@@ -207,10 +212,12 @@ class SymbolicNumber(GraphValue):
         ):
             return self._folded(tx, functions[symbol], other, swap)
         pair = (other, self) if swap else (self, other)
+        # As above: a quotient, or an operation with a float, would be one of sympy's real numbers.
         if not _is_of_ints(symbol, *pair):
             result = compute_by_formula(tx, functions[symbol], *pair)
             if result is not None:
                 return result
+        # Folding raises the ZeroDivisionError.
         if symbol in _DIVISIONS and is_zero(pair[1]):
             return self._folded(tx, functions[symbol], other, swap)
         return compute(tx, functions[symbol], *pair)
@@ -265,6 +272,7 @@ def _is_of_ints(symbol: str, left: Tracker, right: Tracker) -> bool:
         return False
     if symbol != "**":
         return True
+    # A negative exponent gives a float.
     return isinstance(right, Constant) and isinstance(right.value, int) and right.value >= 0
 
 
@@ -310,6 +318,7 @@ class Conversion(Tracker):
         if self.function is _identity:
             return self.number
         if self.function is torch.sym_float:
+            # A number that only the running graph knows has no formula; it keeps torch's arithmetic.
             return compute_by_formula(tx, float, self.number) or compute(tx, self.function, self.number)
         return compute(tx, self.function, self.number)
 
@@ -329,6 +338,7 @@ def number(
     """The tracker of a number: a `SymbolicNumber`, or a `Constant` if it is plain or fixed. `node` computes it."""
     if not isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool):
         return Constant(value)
+    # A symbol that a decision has fixed is a constant, as the class's invariant says.
     if is_fixed(value):
         return Constant(_PYTHON_TYPES[type(value)](value))
     return SymbolicNumber(tx, value, source, recipe, node)
@@ -339,10 +349,12 @@ def compute(tx: TraceContext, function: Callable[..., object], *operands: Tracke
     numbers support. Operands with large expressions are specialized."""
     if any(isinstance(item, SymbolicNumber) and item.is_large() for item in operands):
         return fold(tx, function, tuple(specialize(tx, item) for item in operands))
+    # Trackers are kept, not nodes: an operand is written when the number itself is needed.
     held = tuple(item if isinstance(item, SymbolicNumber) else item.as_python_constant() for item in operands)
     values = [item.value if isinstance(item, SymbolicNumber) else item for item in held]
     name = getattr(function, "__name__", "arithmetic")
     result = evaluate(name, function, *values)
+    # sympy simplifies by rules of real numbers (`v - v` is 0), which are wrong for NaN and infinities (ADR 0011).
     if any(type(value) is torch.SymFloat for value in values) and is_fixed(result):
         raise GraphBreak(UNSUPPORTED_VALUE, f"{name}() of a float that only the running program knows")
     return number(tx, result, None, (function, held))

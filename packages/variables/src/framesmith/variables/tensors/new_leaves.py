@@ -44,24 +44,30 @@ def make_leaf(
     tx: TraceContext, data: TensorTracker, cls: type[torch.Tensor], requires_grad: bool
 ) -> TensorTracker:
     """A new leaf with the value of a tensor for which `explain_no_leaf` gives None."""
+    # The number of nodes so far makes the source unique: two leaves of one layout are two objects.
     fake, number = data.fake, tx.graph.length()
     layout = (tuple(fake.shape), tuple(fake.stride()), fake.dtype, fake.device, cls, requires_grad)
     assert number is not None
     source = NewObject(number, new_leaf, layout, "parameter" if cls is torch.nn.Parameter else "leaf")
+    # In fake mode the example would be a fake already, and no input can be made of one.
     with tx.graph.pause_recording():
         value = new_leaf(*layout)
     node = tx.graph.tensor_input(source, value)
     leaf = example(node)
     assert isinstance(leaf, torch.Tensor)
     tracker = TensorTracker(node, leaf, cls, source, value)
+    # Operations in place give this very fake back, and so this tracker.
     tx.changes.results[id(leaf)] = tracker
+    # Looked at when the trace ends, by `find_shared_memory`.
     tx.changes.moved.append(_copy(tx, node, data.graph_node(tx)))
     return tracker
 
 
 def _copy(tx: TraceContext, leaf: fx.Node, data: fx.Node) -> fx.Node:
+    # A switch that turns nothing would be a node for nothing.
     if not torch.is_grad_enabled():
         return call_node(tx, "copy_", (leaf, data))
+    # Autograd refuses a write in place to a leaf that requires a gradient.
     call_node(tx, _SET_GRAD, (False,))
     try:
         return call_node(tx, "copy_", (leaf, data))
@@ -72,16 +78,20 @@ def _copy(tx: TraceContext, leaf: fx.Node, data: fx.Node) -> fx.Node:
 def explain_no_leaf(tx: TraceContext, data: TensorTracker, requires_grad: bool) -> str | None:
     """Why a graph cannot hold the new leaf, to be appended to what happened; None if it can."""
     fake = data.fake
+    # In eager the parameter shares that memory, and the program, or its caller, can see writes through both.
     if data.source is not None or any(
         storage_of(known) == storage_of(fake) for known in _inputs(tx.graph.graph)
     ):
         return " over the memory of an existing tensor"
+    # A nested graph may run several times, or not at all; the entry makes the leaf once.
     if tx.graph.length() is None or fake.device.type == "meta":
         return ""
     if torch.is_inference_mode_enabled() or fake.is_inference() or fake.is_conj() or fake.is_neg():
         return ""
+    # The entry makes the leaf before the graph has computed any size.
     if not all(map(is_fixed, (*fake.shape, *fake.stride(), fake.storage_offset()))):
         return " with a size that may change"
+    # A leaf of the entry has memory of exactly its own size.
     if fake.storage_offset() or fake.untyped_storage().nbytes() != fake.numel() * fake.itemsize:
         return " over a part of the memory of another tensor"
     if data.kind is not torch.Tensor:
@@ -92,6 +102,7 @@ def explain_no_leaf(tx: TraceContext, data: TensorTracker, requires_grad: bool) 
 
 
 def _inputs(graph: fx.Graph) -> Iterator[torch.Tensor]:
+    # Tensors of the program are inputs, or attributes of the graph module.
     for node in (*graph.find_nodes(op="placeholder"), *graph.find_nodes(op="get_attr")):
         value = example(node)
         if isinstance(value, torch.Tensor):
@@ -101,10 +112,12 @@ def _inputs(graph: fx.Graph) -> Iterator[torch.Tensor]:
 def find_shared_memory(moved: Sequence[fx.Node], outputs: Sequence[fx.Node]) -> fx.Node | None:
     """The first of these copies into a parameter whose operand is used, or returned, afterwards. In eager the two share memory."""
     for copy in moved:
+        # A roll-back has dropped it.
         if copy._erased:
             continue
         (memory,) = _memories(_operand(copy))
         after = copy.next
+        # fx links nodes in a ring, whose root is no node of the program.
         while after.op != "root":
             if any(memory in _memories(node) for node in after.all_input_nodes):
                 return copy

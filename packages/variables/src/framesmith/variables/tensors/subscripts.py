@@ -53,9 +53,11 @@ def parts_of(key: Tracker, rank: int, *, is_store: bool = False) -> list[Tracker
         return None
     ellipses = [index for index, item in enumerate(items) if _is_constant(item, ...)]
     used = sum(not _is_constant(item, None) and not _is_constant(item, ...) for item in items)
+    # The subscript as a whole raises torch's IndexError.
     if len(ellipses) > 1 or used > rank:
         return None
     for index in ellipses:
+        # At most one ellipsis, so no index is out of date.
         items[index : index + 1] = [_ALL] * (rank - used)
     return items
 
@@ -68,7 +70,9 @@ def take_view(tx: TraceContext, tensor: Tracker, parts: Sequence[Tracker]) -> Tr
             tensor = record(tx, torch.unsqueeze, (tensor, Constant(dim)))
         elif not isinstance(part, SliceTracker):
             tensor = record(tx, torch.select, (tensor, Constant(dim), part))
+            # `select` removes the dimension, so the next part is about the same one.
             continue
+        # A whole dimension needs no operation, and is this very object where an ellipsis was written out.
         elif part is not _ALL:
             tensor = record(tx, operator.getitem, (tensor, TupleTracker([*[_ALL] * dim, part])))
         dim += 1
@@ -78,6 +82,7 @@ def take_view(tx: TraceContext, tensor: Tracker, parts: Sequence[Tracker]) -> Tr
 def read_index(tx: TraceContext, key: Tracker, needed: NumbersNeeded) -> Tracker:
     """The key with numbers in place of the tensors that the subscript read. Breaks the graph for a truth: that is a mask."""
     dtypes = {getattr(tensor, "dtype", None) for tensor in needed.tensors}
+    # torch takes both types as masks in a key.
     if dtypes & {torch.bool, torch.uint8}:
         raise GraphBreak(TENSOR_ITEM, str(needed))
     return read_numbers(tx, key, needed.tensors)
@@ -93,6 +98,7 @@ def _is_open_slice(item: Tracker) -> bool:
 
 def _gives_view(item: Tracker) -> bool:
     if isinstance(item, Constant):
+        # A bool in a key is no index but a mask of its own dimension; a numpy scalar is taken apart elsewhere.
         return type(item.value) is int or item.value is None or item.value is ...
     return isinstance(item, SliceTracker) or _is_symbolic_int(item)
 

@@ -48,6 +48,7 @@ def _register_computed(name: str) -> None:
 def _register_device(kind: str) -> None:
     @ROWS.entry(READERS, f"is_{kind}")
     def read(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+        # A fake reports the device that it stands for, though its own memory is on "meta".
         return Constant(tensor.fake.device.type == kind)
 
 
@@ -62,6 +63,7 @@ for _name in _DEVICES:
 def check_history(tx: TraceContext, tensor: TensorTracker) -> None:
     """Break the graph in a function under a transform, if a computed tensor requires a gradient: of the levels of functorch
     the trace does not know for which one."""
+    # The fakes that a body is given (`higher_order.transforms`) have the answer that the function would see.
     computed = tensor.value is None and tensor.node.op != "placeholder"
     if computed and tensor.fake.requires_grad and tx.graph.is_transformed:
         raise GraphBreak(TENSOR_INTERNALS, "whether a tensor in a transformed function requires a gradient")
@@ -104,6 +106,7 @@ def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     own guard, since the claim on metadata does not cover it."""
     check_history(tx, tensor)
     answer = bool(tensor.fake.is_leaf)
+    # A write in place in the graph may have given an input a history: then the answer is that of the trace.
     if tensor.value is not None and answer == read_unasked(tensor.value, "is_leaf"):
         tx.guard(tensor, TensorProperty.of(tensor.value, "is_leaf", answer))
     return Constant(answer)
@@ -114,6 +117,7 @@ def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`retains_grad`: False for a tensor created in the trace, as
     long as the graph retains no gradient; guarded for an input."""
     if tensor.value is None:
+        # Which tensor retains one is known to the graph only.
         if any(hooked(tx.graph.graph)):
             raise GraphBreak(TENSOR_INTERNALS, "Tensor.retains_grad")
         return Constant(False)
@@ -129,6 +133,7 @@ def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         tensor.value is not None and read_unasked(tensor.value, "grad_fn") is not None
     ):
         raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad_fn of a value that was computed")
+    # For its guard.
     read_is_leaf(tx, tensor)
     return Constant(None)
 
@@ -142,9 +147,12 @@ def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         assert stored is not None
         return stored
     if tensor.value is not None and tensor.source is not None:
+        # torch's warning about a `.grad` of no leaf names the line that reads it, so it is read natively.
         if not read_unasked(tensor.value, "is_leaf") and not read_unasked(tensor.value, "retains_grad"):
             raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")
+        # For its guard: no leaf without a retained gradient warns.
         read_is_leaf(tx, tensor)
+        # The source of the gradient then reads it without asking the class.
         overridden = type(tensor.value) not in PLAIN_TENSORS
         return tx.wrap(read_unasked(tensor.value, "grad"), Gradient(tensor.source, overridden))
     if tensor.fake.is_leaf:
@@ -192,6 +200,7 @@ def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         return
     if not isinstance(value, TensorTracker) or not _takes_data(tx, tensor, value):
         raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
+    # The same fake gets the data, so its tracker stays the one of the tensor.
     call_node(tx, setattr, (tensor.graph_node(tx), "data", value.graph_node(tx)))
 
 
@@ -226,6 +235,7 @@ def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         value.fake.shape == tensor.fake.shape
         and value.fake.dtype == tensor.fake.dtype
         and value.fake.device == tensor.fake.device
+        # torch raises for a tensor as its own gradient.
         and value is not tensor
     )
     if tensor.value is None or not (fits or (isinstance(value, Constant) and value.value is None)):

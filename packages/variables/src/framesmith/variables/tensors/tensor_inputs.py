@@ -58,6 +58,7 @@ def wrap_with_sizes(
     try:
         node = tx.graph.tensor_input(source, value, dims)
     except GraphBreak:
+        # The trace goes on natively from here: what it decided about the tensor is guarded, its sizes are not.
         tx.guard(source, TensorIs.capture(value, range(value.dim())))
         raise
     fake = example(node)
@@ -65,6 +66,7 @@ def wrap_with_sizes(
     # the dimensions that are symbolic in the fake tensor: a size of 0 or 1 is a number in any case
     tx.guard(source, TensorIs.capture(value, _symbolic(fake.shape), _symbolic(fake.stride())))
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
+    # An operation may give an input back (`x.contiguous()`): then it is this tracker.
     tx.changes.results[id(fake)] = tracker
     return tracker
 
@@ -77,6 +79,7 @@ def repeat_tensor(tx: TraceContext, wrapper: Wrapper, value: object, source: Sou
     assert isinstance(fake, torch.Tensor)
     tracker = TensorTracker(node, fake, type(value), source, value)
     tx.changes.results[id(fake)] = tracker
+    # Other ways to the same tensor find it there.
     wrapper.adopt(value, source, tracker)
     return tracker
 
@@ -102,6 +105,7 @@ class TorchGeneratorTracker(GraphValue):
     def output_node(self) -> fx.Node:
         """The input of the graph."""
         assert self.source is not None
+        # Asked for each time, since a roll-back may have dropped the input.
         return self._graph.object_input(self.source, self.value)
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:

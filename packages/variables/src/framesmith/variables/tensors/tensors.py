@@ -119,6 +119,7 @@ class TensorTracker(GraphValue):
     # -- attributes --------------------------------------------------------------------------------
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name` in CPython's order: data descriptors of the class, the instance, other entries of the class."""
+        # A program may add attributes to `torch.Tensor`, or to a class of its own.
         guard_class_attribute(tx, self.kind, name)
         stored = static_lookup(self.kind, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
@@ -184,6 +185,7 @@ class TensorTracker(GraphValue):
     # -- operators ---------------------------------------------------------------------------------
     def _asked(self, tx: TraceContext, method: str, other: Tracker) -> Tracker | None:
         """The result of `__torch_function__` of the other operand, which may be NotImplemented; None where it is not asked."""
+        # These override nothing; they are most operands, so the look-up of their class is saved.
         if isinstance(other, GraphValue | Constant) or not is_overridden(tx, (other,), {}):
             return None
         return ask_operands(tx, getattr(torch.Tensor, method), self, other)
@@ -199,11 +201,13 @@ class TensorTracker(GraphValue):
             return False
         if any(defines(cls, name) for name in _NUMBER_LIKE):
             raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
+        # torch would ask such an object before it gives NotImplemented.
         check_no_override(tx, other)
         return True
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node of the function of `operator`; None (NotImplemented) where torch returns it."""
+        # The operand is asked as it is, and unwrapped only where nobody is asked.
         asked, other = self._asked(tx, f"__{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
@@ -224,6 +228,7 @@ class TensorTracker(GraphValue):
         asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
+        # No exact quotient here: eager too leaves a change in place to torch's kernel.
         return record(tx, INPLACE_FUNCTIONS[symbol], (self, round_number(tx, self, other)))
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
@@ -243,11 +248,13 @@ class TensorTracker(GraphValue):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A tensor hashes by identity."""
+        # No note of it as a key: one guard keeps all tensors of an entry apart.
         return ("object", self)
 
     # -- containers --------------------------------------------------------------------------------
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`x[key]`; with a symbolic int in the key, or a tensor that is read as one, see `subscripts`."""
+        # torch asks a tensor of a subclass that is the key, as any other operand.
         if key.builtin_part is not None and tx.changes.overrides.is_watched and is_overridden(tx, (key,), {}):
             return ask_operands(tx, torch.Tensor.__getitem__, self, key)
         key = with_index_tensors(tx, key)
@@ -258,6 +265,7 @@ class TensorTracker(GraphValue):
             return wrap_result(tx, record_once(tx, operator.getitem, (self, key), {}))
         except NumbersNeeded as needed:
             number = read_index(tx, key, needed)
+        # Once more from the beginning: the number may be symbolic, and is then the index of a `select`.
         return self.subscript(tx, number)
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
@@ -266,6 +274,7 @@ class TensorTracker(GraphValue):
         parts = parts_of(key, self.fake.dim(), is_store=True)
         if parts is not None:
             view = take_view(tx, self, parts)
+            # The view shares the tensor's memory; `...` also writes to a 0-d view, which takes no other key.
             record_node(tx, operator.setitem, (view, Constant(...), value))
             return
         try:
@@ -294,6 +303,7 @@ class TensorTracker(GraphValue):
     def metadata(self, tx: TraceContext, method: str, *arguments: object, **keywords: object) -> Tracker:
         """The result of a method that reads sizes, strides or types
         only, computed by the fake tensor without a node."""
+        # The claim on the metadata of a tensor leaves the offset out: it is guarded where it is read.
         if method == "storage_offset":
             tx.graph.offset_is_read(self.fake)
         return wrap_value(tx, None, evaluate(method, getattr(self.fake, method), *arguments, **keywords))
@@ -325,6 +335,7 @@ class TensorTracker(GraphValue):
                 writer.statement(
                     f"{writer.constant(setattr, 'setattr')}({place}, {name!r}, {writer.value(value)})"
                 )
+            # A name that was stored and deleted within the trace is not there.
             elif existing and self.value is not None and name in self.value.__dict__:
                 writer.statement(f"{writer.constant(delattr, 'delattr')}({place}, {name!r})")
 
@@ -343,11 +354,13 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     if value.layout is not torch.strided or value.is_quantized or value.is_nested:
         raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
     known = tx.changes.results.get(id(value))
+    # The tracker of a tensor of a subclass has the one with the node inside.
     inner = known.builtin_part if known is not None and known.builtin_part is not None else known
     if isinstance(inner, TensorTracker) and (inner.source is not None or not inner.node._erased):
         assert known is not None
         return known
     tracker: Tracker = TensorTracker(node, value)
+    # A fake of a class with `__tensor_flatten__` is of that class, around fakes.
     if not isinstance(value, FakeTensor):
         tracker = tx.registry.get_single(WRAPPER_RESULT)(tx, tracker)
     tx.changes.results[id(value)] = tracker
@@ -367,6 +380,7 @@ def is_number(tx: TraceContext, value: Tracker) -> bool:
 
 
 def _may_be_number(fake: torch.Tensor) -> bool:
+    # Asked first, since the other question walks over the graph.
     return fake.dtype is torch.float64 and not fake.dim()
 
 

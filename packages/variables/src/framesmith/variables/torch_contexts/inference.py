@@ -39,6 +39,7 @@ def _set_grad(value: object) -> None:
 
 # what a block turns
 _TURNED: Final = (
+    # No setter in Python: only blocks change it, and they put it back.
     Setting("is_inference_mode_enabled", torch.is_inference_mode_enabled, None),
     Setting("is_grad_enabled", torch.is_grad_enabled, _set_grad),
 )
@@ -73,12 +74,14 @@ class InferenceMode(Tracker):
         name = writer.define(
             self, f"{writer.constant(torch._C._InferenceMode, 'mode')}({self.mode})", "block"
         )
+        # Making it begins a block, which is ended at once, as the program has ended it.
         if not self.is_open:
             writer.statement(f"{name}.__exit__(None, None, None)")
         return name
 
     def replay(self, writer: Writer) -> None:
         """Begin the open block as the trace has, so that it puts back the same."""
+        # The block remembers the grad mode that it finds, and puts that back when it ends.
         writer.statement(f"{writer.constant(torch._C._set_grad_enabled, 'set_grad')}({self.grad})")
         writer.value(self)
 
@@ -99,9 +102,12 @@ class BlockMethod(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__enter__` does nothing; `__exit__` ends the block, once. Breaks the graph where it is not the innermost one."""
         owner, blocks = self.owner, tx.changes.ambient.open_blocks
+        # A second `__exit__` does nothing in eager either.
         if self.name == "__exit__" and owner.is_open:
+            # Each block puts back what it found, so another order leaves other settings.
             if blocks[-1] is not owner:
                 raise GraphBreak(CONTEXT_MANAGER, "torch.inference_mode() blocks that are not left in order")
+            # Before the switch: whoever is told of a change looks at the state as it was.
             tx.changes.note(owner)
             _switch(tx, leave_inference_mode)
             blocks.pop()
@@ -118,8 +124,10 @@ class BlockMethod(Tracker):
 
 
 def _switch(tx: TraceContext, switch: Callable[..., None], *args: Tracker) -> None:
+    # `touch` keeps what they are now, so that the end of the trace can put it back.
     for setting in _TURNED:
         tx.changes.ambient.touch(setting)
+    # As for the setters of `modes`.
     record_node(tx, switch, args).meta[IMPURE] = True
 
 
@@ -129,6 +137,7 @@ def inference_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     mode = mode.realize()
     if not isinstance(mode, Constant) or type(mode.value) is not bool:
         raise GraphBreak(BACKEND_LIMIT, f"torch.inference_mode() with {mode.describe()}")
+    # Read before the switch turns it.
     block = InferenceMode(mode.value, torch.is_grad_enabled())
     tx.changes.note(block)
     _switch(tx, enter_inference_mode, mode)
@@ -142,6 +151,7 @@ _ENTER: Final = polyfill_function(torch.inference_mode.__enter__)
 @ROWS.call(torch.inference_mode.__enter__)
 def enter(tx: TraceContext, manager: Tracker, /) -> Tracker | PendingCall:
     """`torch.inference_mode.__enter__`; breaks the graph for a manager that is entered twice: the first block ends then."""
+    # The manager keeps its block in an attribute, which a second `__enter__` replaces.
     held = reachable([manager])
     if any(id(block) in held for block in tx.changes.ambient.open_blocks):
         raise GraphBreak(CONTEXT_MANAGER, "one torch.inference_mode() that is entered twice")

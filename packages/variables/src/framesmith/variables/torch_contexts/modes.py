@@ -30,10 +30,13 @@ def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple
     """Note the setting as changed, then run the setter and record it as a node. Breaks the graph for unknown values."""
     if not all(argument.is_python_constant() for argument in args):
         raise GraphBreak(BACKEND_LIMIT, f"{setter.__name__}() with a value that is not known")
+    # Before the setter: `touch` reads the value that is restored after the trace.
     if setting is not None:
         tx.changes.ambient.touch(setting)
     node = record_node(tx, setter, args)
+    # `purity` judges a call by its arguments; without the mark clean-up may drop what nothing uses.
     node.meta[IMPURE] = True
+    # Setters return None, but for those of the nesting, which return the number.
     return Constant(node.meta["example_value"])
 
 
@@ -71,6 +74,7 @@ _PLAIN: Final = (
     ("_get_deterministic_fill_uninitialized_memory", "_set_deterministic_fill_uninitialized_memory"),
 )
 for _getter, _setter in _PLAIN:
+    # Some are not there in each version of torch.
     if hasattr(torch._C, _getter) and hasattr(torch._C, _setter):
         _register_plain(getattr(torch._C, _getter), getattr(torch._C, _setter))
 
@@ -91,6 +95,7 @@ PRIORITY_ORDER: Final = Setting(_priority_order.__name__, _priority_order, _set_
 def get_priority_order(tx: TraceContext) -> Tracker:
     """`torch._C._get_sdp_priority_order()`: the kernels of attention in the order in which they are tried."""
     found = _priority_order()
+    # What the trace has set does not depend on the caller.
     if not tx.changes.ambient.is_touched(PRIORITY_ORDER.name):
         tx.guards.add(
             Guard.relation(AmbientValue(_priority_order, (), found), Reason("the trace asked torch"))
@@ -130,6 +135,7 @@ def get_precision(tx: TraceContext, backend: Tracker, op: Tracker, /) -> Tracker
     found = question(*asked)
     own = f"{_PRECISION} {asked}"
     touched = [name for name in tx.changes.ambient.before() if name.startswith(_PRECISION)]
+    # Setting a precision of a backend also changes what its operations, and more specific settings, answer.
     if touched and touched != [own]:
         raise GraphBreak(BACKEND_LIMIT, "a precision of float32 after another one was set")
     if not touched:
@@ -210,6 +216,7 @@ def _autocast_dtype(device: str) -> Setting:
 
 def _nesting() -> int:
     """The number of autocast blocks that are open; torch returns it only when it changes the number."""
+    # The only way to learn the number is to change it, and to change it back.
     torch.autocast_increment_nesting()
     return torch.autocast_decrement_nesting()
 
@@ -278,6 +285,7 @@ def decrement_nesting(tx: TraceContext) -> Tracker:
 @ROWS.call(torch.clear_autocast_cache)
 def clear_autocast_cache(tx: TraceContext) -> Tracker:
     """`torch.clear_autocast_cache()`: drops the weights that autocast has cast."""
+    # A cache is no setting: there is no value to be put back after the trace.
     return _turn(tx, None, torch.clear_autocast_cache, ())
 
 

@@ -29,6 +29,7 @@ class SwitchedOff(Tracker):
     def __init__(self, cls: type) -> None:
         self.kind = cls
         self.entered = False
+        # The manager is new and has no source, so the log would not replay it; the block has one.
         self.block = OpenBlock(self)
 
     @property
@@ -60,6 +61,7 @@ class OpenBlock(Tracker):
 
     def __init__(self, owner: SwitchedOff) -> None:
         self.owner = owner
+        # Any source will do: it makes the log replay the block. It is never loaded.
         self.source = Pinned(owner.kind, owner.kind.__name__)
 
     @property
@@ -100,6 +102,7 @@ class Switch(Tracker):
         tx.changes.note(self.owner)
         if self.entering:
             overrides.enter(self.owner, is_total=self.owner.kind is torch._C.DisableTorchFunction)
+            # Still noted at the end of the trace: the block is open.
             tx.changes.note(self.owner.block)
         else:
             overrides.leave()
@@ -132,6 +135,7 @@ for _kind in _SUBCLASS_SWITCHES:
 def _native_contexts() -> tuple[type, ...]:
     """The context managers of torch that are classes made by pybind11."""
     found = [cls for cls in vars(torch._C).values() if isinstance(cls, type) and "__enter__" in vars(cls)]
+    # The metaclass of pybind11 has no public name.
     return tuple(cls for cls in found if type(cls).__name__ == "pybind11_type")
 
 
@@ -256,6 +260,7 @@ def enter_mark(tx: TraceContext, *args: Tracker) -> Tracker:
 def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
     """End a marked block. A mark that was set before the graph is ended after it."""
     mark = mark.realize()
+    # Begun and ended in the trace: a mark changes no value, so it is left out of the graph.
     if isinstance(mark, ProfilerMark):
         return Constant(None)
     if mark.source is None or mark.python_type is not torch.ScriptObject:

@@ -32,6 +32,7 @@ def assert_truth(tx: TraceContext, value: Tracker, expected: bool) -> bool:
         return _assert_tensor(tx, value, expected)
     if not isinstance(value, SymbolicNumber):
         return False
+    # torch asserts symbolic bools only, so the truth of a number is its comparison with 0.
     is_true = value if value.python_type is bool else compare(tx, "!=", value, Constant(0))
     condition = is_true if expected else compute(tx, torch.sym_not, is_true)
     return isinstance(condition, SymbolicNumber) and _assert_number(tx, condition)
@@ -49,6 +50,7 @@ def _assert_tensor(tx: TraceContext, tensor: TensorTracker, expected: bool) -> b
 
 def _assert_number(tx: TraceContext, condition: SymbolicNumber) -> bool:
     """A condition over numbers. One that the trace can decide is decided, with a guard."""
+    # torch knows its value in this call: a node would only repeat the guard.
     if condition.number is not None:
         return bool(evaluate("torch._check", expect_true, condition.value))
     record_node(tx, torch._check, (condition,))
@@ -63,6 +65,7 @@ def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tr
     where it fails or is no known bool."""
     if isinstance(cond, SymbolicNumber) and _assert_number(tx, cond):
         return Constant(None)
+    # Its truth is a decision of the trace, so the guard on it is the assertion.
     if isinstance(cond, ComputedNumber) and cond.python_type is bool and cond.truth(tx):
         return Constant(None)
     if isinstance(cond, Constant) and cond.value is True:

@@ -27,6 +27,7 @@ def _trace_anyway(function: Callable[..., object]) -> None:
     original = getattr(function, "__wrapped__", function)
     assert isinstance(original, FunctionType)
     tracker = polyfill_function(original)
+    # Else the code of the wrapper would break the graph as that of a disabled function.
     ROWS.add(TRACED_ORIGINALS, original, None)
 
     @ROWS.call(original)
@@ -40,6 +41,7 @@ for _kind in vars(torch.optim).values():
         _trace_anyway(vars(_kind)["_init_group"])
 
 
+# The fused step is a plain function in the optimizer's module, named after its class.
 for _kind in vars(torch.optim).values():
     if isinstance(_kind, type) and _kind.__module__.startswith("torch.optim."):
         _fused = getattr(sys.modules[_kind.__module__], f"_fused_{_kind.__name__.lower()}", None)
@@ -53,6 +55,7 @@ def _load_first(function: Callable[[], object]) -> None:
 
     @ROWS.call(function)
     def call(tx: TraceContext) -> Tracker | PendingCall:
+        # Not in fake mode: a module that makes tensors when it is imported gets real ones.
         with tx.graph.pause_recording():
             function()
         return tracker.bind(tx, (), {})
@@ -73,6 +76,7 @@ def _inline_original(name: str, original: str) -> None:
     are new. The trace leaves that record out."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        # Looked up at the call: the wrapper is there only once the body of `torch._dynamo` has run.
         wrapper = getattr(torch.nn.Module, name)
         held = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=True))
         return polyfill_function(held[original].cell_contents).bind(tx, args, kwargs)

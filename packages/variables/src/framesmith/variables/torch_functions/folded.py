@@ -119,6 +119,7 @@ def is_compiling(tx: TraceContext) -> Tracker:
         return Constant(True)
     code, read_local = asking()
     if code in _STEPS:
+        # Without it there is nothing to check, and the answer is the usual one.
         capturable = read_local("capturable")
         return Constant(not (isinstance(capturable, Tracker) and _is_true(capturable)))
     return Constant(code not in _AS_IN_EAGER)
@@ -130,6 +131,7 @@ def _is_true(value: Tracker) -> bool:
 
 def answer_of(tx: TraceContext, question: Question, operands: tuple[object, ...]) -> object:
     """The answer at this time, read outside of the trace's own modes."""
+    # In fake mode some questions would be about the mode: the stack of dispatch modes, for one.
     with tx.graph.pause_recording():
         return evaluate(getattr(question, "__name__", "a question"), question, *operands)
 
@@ -162,6 +164,7 @@ def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...]
 def _is_in_onnx_export(tx: TraceContext) -> Tracker:
     """A query of a module that is slow to import and seldom
     loaded: looked up in `sys.modules`, where the caller has it."""
+    # The row is found by names, so importing this module does not import `torch.onnx`.
     return _changing(tx, vars(sys.modules["torch.onnx"])["is_in_onnx_export"])
 
 
@@ -189,6 +192,7 @@ def _install() -> None:
     for question in dict.fromkeys(_CHANGING):
         _register_changing(question)
     for name in _CHANGING_NATIVE:
+        # Depends on the version and on the build.
         if hasattr(torch._C, name):
             _register_changing(getattr(torch._C, name))
     for value, question in _FIXED:

@@ -28,6 +28,7 @@ class FunctionModule(Tracker):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A function of the module, which usually has a row; anything that is not callable breaks the graph."""
+        # Its `__getattr__` is torch's own and reads from a C module, so it may run while tracing.
         found = getattr(self.value, name, None)
         if not callable(found):
             return self.unsupported(f"reading attribute {name!r}")
@@ -43,6 +44,7 @@ class FunctionModule(Tracker):
         return writer.constant(self.value, "module")
 
 
+# Before the rule for modules (70): the globals of `torch._VF` do not have the functions.
 @ROWS.wrap_when(65, lambda _, value: value is torch._VF)
 def wrap_function_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """`torch._VF`, guarded by identity."""

@@ -96,6 +96,7 @@ def _register_limited(function: Callable[..., object], name: str, with_gradients
     """Add a row that breaks the graph for a backend that replaces operations, maybe only where gradients are recorded."""
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        # The switch is turned while tracing, so it is that of this point of the program.
         if not tx.graph.runs_as_captured and (torch.is_grad_enabled() or not with_gradients_only):
             raise GraphBreak(
                 BACKEND_LIMIT, f"torch.{name}(){' with gradients' if with_gradients_only else ''}"
@@ -113,6 +114,7 @@ def _install() -> None:
             _register_limited(function, name, with_gradients_only=True)
     for name in _FUSED_STEPS:
         packet = getattr(torch.ops.aten, name)
+        # A program may call the function, the packet or an overload: each is a key of its own.
         for step in (
             *builtins[name],
             packet,
@@ -124,6 +126,7 @@ def _install() -> None:
             for function in builtins.get(name, ()):
                 _register_break(function, kind, name)
     for function in dict.fromkeys(chain.from_iterable(builtins.values())):  # some have several names
+        # GENERAL priority: rows of its own, and the breaks above, count before it.
         record_function(ROWS, function)  # type: ignore[arg-type]  # builtin functions, see `_builtins_by_name`
     for module in _PYTHON_MODULES:
         for value in dict.fromkeys(v for v in vars(module).values() if isinstance(v, FunctionType)):
@@ -135,6 +138,8 @@ def _lives_in(function: FunctionType, module: ModuleType) -> bool:
     """Whether the function was defined in that module, or is one of its `boolean_dispatch` pairs."""
     if function.__globals__ is vars(module):
         return True
+    # `boolean_dispatch` makes both functions of a pair (`max_pool2d`) in
+    # `torch._jit_internal`, and sets their `__module__`.
     return function.__globals__ is vars(torch._jit_internal) and function.__module__ == module.__name__
 
 
@@ -159,6 +164,7 @@ class OperatorTracker(Tracker):
         row = row_of(tx.registry, self.value)
         if row is not None:
             return row.begin(tx, args, kwargs)
+        # The object of `custom_op` is Python code around the operator, which alone dispatches to fakes.
         operator = self.value._opoverload if isinstance(self.value, CustomOpDef) else self.value
         assert callable(operator)
         return graph_call(tx, operator, args, kwargs)
@@ -168,6 +174,7 @@ class OperatorTracker(Tracker):
         found = getattr(self.value, name, None)
         if not is_operator(found):
             return self.unsupported(f"reading attribute {name!r}")
+        # No guard: an overload is fixed by the operator, which is guarded.
         return OperatorTracker(found, None)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:

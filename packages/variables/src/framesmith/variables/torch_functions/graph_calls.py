@@ -42,12 +42,14 @@ def graph_call(
     if "requires_grad" in kwargs and bool(kwargs["requires_grad"].as_python_constant()):
         return _make_leaf(tx, target, args, kwargs)
     outputs = _outputs(kwargs.get("out"))
+    # Before the call, which changes the fake as eager changes the tensor.
     sizes = [output.fake.shape for output in outputs]
     marker = tx.graph.marker()
     node = _record(tx, target, args, kwargs)
     for output, size in zip(outputs, sizes, strict=True):
         if not _same_size(size, output.fake.shape):
             tx.graph.rollback(marker)
+            # A backend that was given the tensor cannot give it another size.
             raise GraphBreak(BACKEND_LIMIT, f"{target}: out= is resized")
     return wrap_result(tx, node)
 
@@ -57,6 +59,7 @@ def _make_leaf(
 ) -> Tracker:
     """A new tensor that requires a gradient: one that does not, and a leaf with its value."""
     marker = tx.graph.marker()
+    # The node of a factory cannot make the leaf: it has to be there before anything is computed from it.
     data = graph_call(tx, target, args, {**kwargs, "requires_grad": Constant(False)})
     if not isinstance(data, TensorTracker) or explain_no_leaf(tx, data, True) is not None:
         tx.graph.rollback(marker)
@@ -69,6 +72,7 @@ def _record(
 ) -> fx.Node:
     """Record the call. A node holds no class: a function of torch's C++ gets the dtype for which it stands."""
     try:
+        # As it is first: only where a node cannot hold a class is it taken for a dtype.
         return record_node(tx, target, args, kwargs)
     except GraphBreak as reason:
         classes = any(isinstance(one.realize(), ClassTracker) for one in (*args, *kwargs.values()))
@@ -92,6 +96,7 @@ def _as_dtype(value: Tracker) -> Tracker:
 
 
 def _same_size(one: torch.Size, other: torch.Size) -> bool:
+    # A symbolic size that is the same object needs no guard, which `==` would add.
     return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
 
 
@@ -116,6 +121,7 @@ def record_function(rows: Rows, function: Callable[..., object], target: Target 
         try:
             return graph_call(tx, recorded, args, kwargs)
         except GraphBreak as reason:
+            # Nothing was recorded: arguments are looked at before that. C code cannot be inlined.
             if reason.kind is not UNSUPPORTED_ARGUMENT or not isinstance(function, FunctionType):
                 raise
         return FunctionTracker(function, Pinned(function, function.__qualname__)).bind(tx, args, kwargs)

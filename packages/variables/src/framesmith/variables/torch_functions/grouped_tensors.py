@@ -22,6 +22,7 @@ def group_tensors(tx: TraceContext, tensorlistlist: Tracker, with_indices: Track
     The order of several groups is that of a C++ hash table, so they are grouped natively.
     """
     lists = [[item.realize() for item in unpack(tx, one.realize())] for one in unpack(tx, tensorlistlist)]
+    # torch groups by the tensors of the first list; the others follow it, and may hold None.
     deciding = lists[0] if lists else []
     kinds = {
         (tensor.fake.device, tensor.fake.dtype) for tensor in deciding if isinstance(tensor, TensorTracker)

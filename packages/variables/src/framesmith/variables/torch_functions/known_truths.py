@@ -27,8 +27,10 @@ _COMPARISONS: Final[Mapping[object, str]] = {function: symbol for symbol, functi
 @ROWS.entry(TRUTH, None)
 def truth(tx: TraceContext, tensor: TensorTracker) -> bool | Tracker:
     """`bool(tensor)`: the tensor itself where its truth is known in the running graph only."""
+    # Elsewhere a branch on a tensor breaks the graph, or becomes an assertion.
     if not is_captured(tx) or tensor.fake.dim():
         return tensor
+    # An input is read itself; a computed tensor only if it is a comparison of one.
     found = read_input(tx, tensor) if tensor.value is not None else _read_comparison(tx, tensor.node)
     return tensor if found is None else found.realize().truth(tx)
 

@@ -32,6 +32,7 @@ _TENSOR_TYPES: Final = tuple(
 def dtype_of_class(tracker: Tracker) -> torch.dtype | None:
     """The dtype for which a class of tensors on the CPU stands, or None."""
     cls = getattr(tracker, "value", None)
+    # Compared by identity: `in` would call `__eq__` of the metaclass of any value that a tracker holds.
     found = getattr(cls, "dtype", None) if any(cls is one for one in _TENSOR_TYPES) else None
     return found if isinstance(found, torch.dtype) else None
 
@@ -49,9 +50,11 @@ def _construct(
     tx: TraceContext, cls: type, dtype: torch.dtype, args: tuple[Tracker, ...]
 ) -> Tracker | PendingCall:
     """Sizes give memory that is not set, a sequence is copied, a tensor is shared."""
+    # Said in full: the row of `torch.tensor` would infer the dtype from the items.
     placed: dict[str, Tracker] = {"dtype": Constant(dtype), "device": Constant(torch.device("cpu"))}
     given = args[0] if len(args) == 1 else None
     if not args:
+        # `torch.Tensor()` is empty, of the size (0,).
         return graph_call(tx, torch.empty, (Constant(0),), placed)
     if all(argument.python_type is int for argument in args) or (
         given is not None and given.python_type is torch.Size
@@ -62,6 +65,7 @@ def _construct(
         assert row is not None
         return row.begin(tx, (given,), placed)
     if isinstance(given, TensorTracker) and cls is torch.Tensor and given.kind is torch.Tensor:
+        # A new tensor object over the same memory, with the history of the given one.
         return graph_call(tx, torch.ops.aten.alias.default, (given,), {})
     raise GraphBreak(NATIVE_CALL, f"{cls.__name__}({', '.join(one.describe() for one in args)})")
 

@@ -60,6 +60,7 @@ def _register_metadata(name: str) -> None:
         keywords = {key: value.as_python_constant() for key, value in kwargs.items()}
         return tensor.metadata(tx, name, *values, **keywords)
 
+    # LISTED: before the general row that makes a node of each method, behind a row of its own.
     ROWS.call(static_lookup(torch.Tensor, name), priority=Priority.LISTED)(look)
 
 
@@ -175,6 +176,7 @@ def is_same_size(tx: TraceContext, self: Tracker, other: Tracker) -> Tracker:
     return Constant(len(left) == len(right) and all(bool(a == b) for a, b in zip(left, right, strict=True)))
 
 
+# The slots of the tracker, which know about keys with symbolic numbers.
 ROWS.call(torch._C.TensorBase.__getitem__)(slot_subscript)
 ROWS.call(torch._C.TensorBase.__setitem__)(slot_set_subscript)
 
@@ -185,6 +187,7 @@ def _install() -> None:
     for kind, names in BREAKS.items():
         for name in names:
             stored = static_lookup(torch.Tensor, name)
+            # Some names are not there in each version of torch.
             if isinstance(stored, MethodDescriptorType | FunctionType):
                 _register_break(name, kind)
     named: dict[Callable[..., object], str] = {}

@@ -43,6 +43,7 @@ def _make_fused_row(target: Target) -> Callable[..., Tracker]:
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         value = kwargs.get("value")
+        # Any other form is left to torch, also one that is wrong.
         if len(args) != 3 or value is None or set(kwargs) != {"value"} or not _stays_tensor(value, *args):
             return graph_call(tx, target, args, kwargs)
         return graph_call(tx, target, (args[0], binary(tx, "*", args[1], value), args[2]), {})
@@ -83,6 +84,7 @@ def _make_each_row(target: Target) -> Callable[..., Tracker]:
         if not isinstance(tensors, ListTracker) or not isinstance(others, ListTracker):
             return graph_call(tx, target, args, kwargs)
         items = [one.realize() for one in others.items]
+        # Lists of different lengths are refused by torch.
         for place, one in enumerate(tensors.items[: len(items)]):
             tensor = one.realize()
             if isinstance(tensor, TensorTracker):
@@ -100,6 +102,7 @@ def _make_one_by_one_row(target: Target, single: str) -> Callable[..., Tracker]:
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         given = [one.realize() for one in args]
         rows = [one.items for one in given[:3] if isinstance(one, ListTracker | TupleTracker)]
+        # On other devices the kernel for lists is another one, which may round otherwise.
         if kwargs or len(given) != 4 or len(rows) != 3 or not all(map(_is_on_cpu, rows[0])):
             return graph_call(tx, target, args, kwargs)
         numbers = _numbers(tx, given[3], len(rows[0]))
@@ -115,6 +118,7 @@ def _make_one_by_one_row(target: Target, single: str) -> Callable[..., Tracker]:
 def _numbers(tx: TraceContext, scalars: Tracker, count: int) -> list[Tracker] | None:
     """So many numbers in a list, or in a tensor that was stacked from some; None where all are known, or they are not so
     many."""
+    # Optimizers stack the numbers (`torch.stack`) where they are compiled.
     if isinstance(scalars, TensorTracker) and scalars.fake.dtype is torch.float64:
         if tuple(scalars.fake.shape) != (count,):
             return None
@@ -122,6 +126,7 @@ def _numbers(tx: TraceContext, scalars: Tracker, count: int) -> list[Tracker] | 
     if not isinstance(scalars, ListTracker) or len(scalars.items) != count:
         return None
     items = [one.realize() for one in scalars.items]
+    # With known numbers the operation on lists stays one node.
     return items if any(is_number(tx, one) for one in items) else None
 
 
@@ -137,6 +142,7 @@ def _make_reference_row(target: Target) -> Callable[..., Tracker]:
     """
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        # The switch makes the dispatcher take references in Python; the node calls torch's function.
         with torch._C._EnablePythonDispatcher() if tx.graph.runs_as_captured else nullcontext():
             return graph_call(tx, target, args, kwargs)
 

@@ -26,6 +26,7 @@ ROWS: Final = Rows()
 
 _ORIGINAL: Final = "_torchdynamo_inline"  # where `torch.jit.script` keeps the Python function
 _SCALARS: Final = {"IntType": int, "FloatType": float, "BoolType": bool, "StringType": str}
+# Names that mean something else in TorchScript than in Python.
 _ASKS: Final = frozenset({"is_scripting", "is_tracing", "print", "fork", "wait"})
 _LARGEST_SEARCH: Final = 100
 
@@ -57,8 +58,10 @@ class ScriptFunctionTracker(Tracker):
         """Whether all arguments have the types that the function declares: TorchScript refuses or converts others."""
         schema = getattr(self.value, "schema").arguments  # noqa: B009  # not in torch's stubs
         declared = {argument.name: argument.type for argument in schema}
+        # A wrong call raises the error of TorchScript, natively.
         if len(args) > len(schema) or not declared.keys() >= kwargs.keys():
             return False
+        # Defaults are not looked at: they had their types when the function was compiled.
         given = [(one.type, value) for one, value in zip(schema, args, strict=False)]
         given += [(declared[name], value.realize()) for name, value in kwargs.items()]
         return all(_has_type(kind, value) for kind, value in given)
@@ -85,6 +88,7 @@ def _has_type(declared: object, value: Tracker) -> bool:
     if kind == "ListType" and value.python_type is list:
         inner = getattr(declared, "getElementType")()  # noqa: B009
         return all(_has_type(inner, one.realize()) for one in value.children())
+    # Dicts, tuples, classes and the rest: what TorchScript converts there is not modelled.
     return False
 
 
@@ -101,6 +105,7 @@ def _codes(function: FunctionType) -> Iterator[CodeType]:
         yield one.__code__
         for name in one.__code__.co_names:
             found = one.__globals__.get(name)
+            # A function that is scripted itself has its code in the original.
             found = getattr(found, _ORIGINAL, found)
             if type(found) is FunctionType and found.__code__ not in seen:
                 seen.add(found.__code__)
@@ -110,5 +115,6 @@ def _codes(function: FunctionType) -> Iterator[CodeType]:
 @ROWS.wrap(torch.jit.ScriptFunction)
 def wrap_script_function(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing scripted function, guarded by identity."""
+    # Weakly, so that a function that the user drops can die (ADR 0014).
     tx.guard(source, WeaklyIdentical.capture(value))
     return ScriptFunctionTracker(value, source)

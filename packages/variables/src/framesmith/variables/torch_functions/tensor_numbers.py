@@ -55,6 +55,7 @@ def read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
         return None
     if value.numel() != 1 or not all(map(is_fixed, tensor.fake.shape)):
         return None
+    # A call in which a number was read is not repeated for another module (ADR 0023).
     tx.graph.number_reads += 1
     with tx.graph.pause_recording():
         content = value.item()
@@ -63,6 +64,7 @@ def read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
         tx.guard(place, TypeIs(int))
         return number(tx, example(tx.graph.number_input(place, content)), place)
     if value.dtype is torch.bool:
+        # The graph takes ints and floats as inputs, so a bool is an int that is compared with 0.
         asked = Computed(int, (place,), "int")
         count = number(tx, example(tx.graph.number_input(asked, int(content))), asked)
         return compare(tx, "!=", count, Constant(0))

@@ -31,6 +31,7 @@ def from_items(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str, T
     if _items(data) is None or not dtypes or not _holds_tensor(data) or torch.get_default_device() != _CPU:
         return None
     wanted = given.get("dtype")
+    # torch infers the dtype of nested numbers by promotion of all of them.
     dtype = wanted if isinstance(wanted, torch.dtype) else functools.reduce(torch.promote_types, dtypes)
     return _stack(tx, data, dtype) if all(_converts(one, dtype) for one in dtypes) else None
 
@@ -54,6 +55,7 @@ def _dtypes(tracker: Tracker) -> list[torch.dtype] | None:
         plain = tracker.kind in (torch.Tensor, torch.nn.Parameter) and fake.device == _CPU
         return [fake.dtype] if plain and fake.dim() == 0 and fake.layout is torch.strided else None
     cls = tracker.python_type if isinstance(tracker, Constant) or tracker.is_run_time_number else None
+    # As `infer_scalar_type` of torch's C++ does.
     inferred = {bool: torch.bool, int: torch.int64, float: torch.get_default_dtype()}
     return [inferred[cls]] if cls in inferred else None
 
@@ -65,6 +67,7 @@ def _holds_tensor(tracker: Tracker) -> bool:
 def _converts(own: torch.dtype, dtype: torch.dtype) -> bool:
     """Whether a tensor's conversion keeps what the number of an item becomes in a tensor of the dtype."""
     if own in _WHOLE and dtype in _WHOLE:
+        # A narrowing conversion raises for a number out of range, where `to` wraps it.
         return own in (dtype, torch.bool) or (dtype is torch.int64)
     return own == dtype or (dtype.is_floating_point and not own.is_complex)
 
@@ -76,6 +79,7 @@ def _stack(tx: TraceContext, tracker: Tracker, dtype: torch.dtype) -> Tracker:
     if not isinstance(tracker, TensorTracker):
         return graph_call(tx, torch.tensor, (tracker,), {"dtype": Constant(dtype), "device": Constant(_CPU)})
     own = tracker.fake.dtype
+    # The new tensor has no history: in eager a number is between the two.
     found = graph_call(tx, "detach", (tracker,), {})
     if own != dtype and dtype.is_floating_point:  # a Python number is a double
         found = graph_call(tx, "to", (found, Constant(torch.float64)), {})

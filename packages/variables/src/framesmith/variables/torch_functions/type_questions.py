@@ -84,11 +84,13 @@ def is_special_tensor(tx: TraceContext, cls: Tracker, instance: Tracker) -> Trac
     of_type = type.__subclasscheck__(kind, instance.python_type)
     mark = _MARKS.get(kind)
     if not issubclass(instance.python_type, torch.Tensor):
+        # `isinstance` reads `__class__`, which may be code of the user.
         if static_lookup(instance.python_type, "__class__") is not object.__dict__["__class__"]:
             instance.unsupported("isinstance() with a __class__ of its own")
         return Constant(False)
     if mark is None:
         return Constant(of_type)
+    # Without the mark among its own attributes the type decides; `has_own` guards that.
     if isinstance(instance, TensorTracker) and (of_type or not instance.has_own(tx, mark)):
         return Constant(of_type)
     return _IS_MARKED.bind(tx, (instance, Constant(mark), Constant(of_type)), {})
@@ -162,6 +164,7 @@ class TypeInfo(KnownValue["torch.finfo | torch.iinfo"]):
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """A number or a name; attributes other than the documented ones break the graph."""
+        # The fields of `finfo` and `iinfo` differ.
         if name not in _INFO_FIELDS or not hasattr(self.value, name):
             return self.unsupported(f"reading attribute {name!r}")
         return Constant(getattr(self.value, name))
