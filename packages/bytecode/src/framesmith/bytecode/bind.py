@@ -15,9 +15,8 @@ from framesmith.bytecode.assemble import assemble
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.opcodes import VERSION
+from framesmith.bytecode.opcodes import NULL_FIRST, VERSION
 
-_NULL_FIRST: Final = VERSION < (3, 13)
 _LOADS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 
 
@@ -86,7 +85,7 @@ def _replacement(instruction: Instruction, values: Mapping[str, object]) -> list
     if isinstance(value, Held):
         steps.append(("LOAD_ATTR", "value" if VERSION < (3, 12) else ("value", 0)))
     if null:
-        steps.insert(0 if _NULL_FIRST else len(steps), ("PUSH_NULL", None))
+        steps.insert(0 if NULL_FIRST else len(steps), ("PUSH_NULL", None))
     made = [Instruction(step, given, None, position) for step, given in steps]
     # The hint and the prefixes belong to the number of a name, not to that of a constant.
     instruction.name, instruction.argument, instruction.hint = made[0].name, made[0].argument, -1

@@ -100,7 +100,7 @@ def _append_instructions(code: CodeType, parts: CodeParts) -> dict[int, int]:
             number, value = raw[unit * 2], value << 8 | raw[unit * 2 + 1]
         name = NAMES.get(number)
         if name is None:
-            raise UnknownOpcode(opcode.opname[number], unit * 2, repr(code))
+            raise UnknownOpcode(opcode.opname[number], f"offset {unit * 2}", repr(code))
         kind = _KINDS[number]
         decoder = decoders.get(kind)
         # Without a decoder: jumps and origins, whose targets are found below, and instructions without an argument.

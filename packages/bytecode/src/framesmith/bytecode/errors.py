@@ -6,6 +6,8 @@ read, or that a caller asked for code that cannot be written.
 
 from typing import final
 
+from framesmith.bytecode.opcodes import SUPPORTED
+
 
 class BytecodeError(Exception):
     """Base of every error raised by framesmith.bytecode."""
@@ -19,13 +21,12 @@ class UnknownOpcode(BytecodeError):
     Cure: add the row to the table of that version (`operation_tables`).
     """
 
-    def __init__(self, name: str, offset: int, code: str) -> None:
+    def __init__(self, name: str, where: str, code: str) -> None:
+        versions = ", ".join(f"{major}.{minor}" for major, minor in SUPPORTED)
         super().__init__(
-            f"unknown opcode {name} at offset {offset} of {code}; "
-            "CPython 3.11, 3.12 and 3.13 are supported, add a row for it to operation_tables"
+            f"unknown opcode {name} at {where} of {code}; CPython {versions} are supported, add a row for it to operation_tables"
         )
         self.name = name
-        self.offset = offset
 
 
 @final

@@ -21,11 +21,11 @@ from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.errors import UnknownOpcode
 from framesmith.bytecode.instruction import Instruction, Position
-from framesmith.bytecode.opcodes import VERSION
+from framesmith.bytecode.opcodes import NULL_FIRST, VERSION
 from framesmith.bytecode.operation import NO_FALL_THROUGH, Handler, Kind, Operation
 from framesmith.bytecode.operation_effects import effect
 from framesmith.bytecode.operation_liveness import live_before
-from framesmith.bytecode.operation_tables import FIXED, NULL_FIRST, PASSED, RULES, Step
+from framesmith.bytecode.operation_tables import FIXED, PASSED, RULES, Step
 
 __all__ = [
     "NULL_FIRST",
@@ -131,7 +131,7 @@ def _rows(instruction: Instruction, code: CodeType, index: int) -> tuple[Step, .
         return fixed
     rule = RULES.get(name)
     if rule is None:
-        raise UnknownOpcode(name, index, repr(code))
+        raise UnknownOpcode(name, f"instruction {index}", repr(code))
     return rule(instruction)
 
 

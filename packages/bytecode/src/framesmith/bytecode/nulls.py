@@ -11,12 +11,11 @@ from typing import Final
 from framesmith.bytecode import stack_depth
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.opcodes import NO_FALL_THROUGH, VERSION
+from framesmith.bytecode.opcodes import NO_FALL_THROUGH, NULL_FIRST
 
 NULL: Final = "N"
 OBJECT: Final = "o"
 EITHER: Final = "?"
-_NULL_FIRST: Final = VERSION < (3, 13)
 _LOADERS: Final = frozenset({"LOAD_FAST_AND_CLEAR"})
 _ONLY_POPS: Final = ("POP_", "STORE_", "DELETE_", "END_FOR", "LIST_", "SET_", "DICT_", "MAP_")
 
@@ -85,7 +84,7 @@ def _state_after(instruction: Instruction, state: str, jump: bool) -> str:
     if name == "LOAD_METHOD" or (name == "LOAD_ATTR" and _flag(argument)):
         return state[:-1] + EITHER * 2
     if name == "LOAD_GLOBAL" and _flag(argument):
-        return state + (NULL + OBJECT if _NULL_FIRST else OBJECT + NULL)
+        return state + (NULL + OBJECT if NULL_FIRST else OBJECT + NULL)
     if name == "LOAD_SUPER_ATTR" and _flag(argument):
         return state[:-3] + EITHER * 2
     size = len(state) + stack_depth.effect(instruction, jump)
@@ -110,7 +109,7 @@ def _problems(instruction: Instruction, state: str) -> Iterator[str]:
             yield f"{name} {count} takes a NULL as an argument: {state}"
         # The two slots below the arguments: [NULL, callable] (before 3.13), [callable, NULL] (3.13), or [method, self].
         pair = state[len(state) - used - 2 : len(state) - used]
-        function = pair[1:] if _NULL_FIRST and pair[:1] == NULL else pair[:1]
+        function = pair[1:] if NULL_FIRST and pair[:1] == NULL else pair[:1]
         if function == NULL:
             yield f"{name} {count} calls a NULL: {state}"
     elif name in (

@@ -16,6 +16,12 @@ from typing import Final
 VERSION: Final = sys.version_info[:2]
 SUPPORTED: Final = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 
+NULL_FIRST: Final = VERSION < (3, 13)
+"""Whether the NULL of a call is below the callable (True) or between it and the arguments."""
+
+CLOSURE_LOAD: Final = "LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE"
+"""The opcode that pushes a cell itself."""
+
 
 class ArgumentKind(Enum):
     """What the number beside an opcode (its oparg) means."""

@@ -8,14 +8,11 @@ from collections.abc import Callable
 from typing import Final
 
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.opcodes import VERSION
+from framesmith.bytecode.opcodes import NULL_FIRST, VERSION
 from framesmith.bytecode.operation import Kind
 
 Step = tuple[Kind, object]
 Rule = Callable[[Instruction], tuple[Step, ...]]
-
-NULL_FIRST: Final = VERSION < (3, 13)
-"""Whether the NULL of a call is below the callable (True) or between it and the arguments."""
 
 ITERATOR_SLOTS: Final = 2 if VERSION >= (3, 15) else 1
 """How many slots an iterator takes in a loop: 3.15 keeps an index above a list or tuple, and NULL above anything else."""

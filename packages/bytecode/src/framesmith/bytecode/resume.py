@@ -48,7 +48,7 @@ from framesmith.bytecode.emitting.jumps import jump, jump_if_none
 from framesmith.bytecode.errors import ResumeError
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
 from framesmith.bytecode.meaning import Kind, Operation, Reading, read, stack_depths
-from framesmith.bytecode.opcodes import VERSION
+from framesmith.bytecode.opcodes import CLOSURE_LOAD
 from framesmith.bytecode.operation import NO_FALL_THROUGH
 from framesmith.bytecode.operation_effects import effect
 from framesmith.bytecode.slots import renumber, split_wide_pairs
@@ -68,7 +68,6 @@ class StackItem(Enum):
     HANDLED = "handled"
 
 
-_CLOSURE_LOAD: Final = "LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE"
 _SIZES: Final = {StackItem.VALUE: 1, StackItem.NULL: 1, StackItem.EXCEPTION: 2, StackItem.HANDLED: 1}
 
 
@@ -206,7 +205,7 @@ def _enter(emitter: Emitter, cells: list[str]) -> None:
     for name in cells:
         # Of the two slots of the name the cell variable's is the first, the free variable's the last.
         emitter.emit("MAKE_CELL", name).hint = slots.index(name)
-        emitter.emit(_CLOSURE_LOAD, name).hint = len(slots) - 1 - slots[::-1].index(name)
+        emitter.emit(CLOSURE_LOAD, name).hint = len(slots) - 1 - slots[::-1].index(name)
         emitter.emit("STORE_FAST", name).hint = slots.index(name)
     if parts.flags & _GENERATOR_FLAGS:
         emitter.emit("RETURN_GENERATOR")

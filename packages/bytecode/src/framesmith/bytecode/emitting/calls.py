@@ -10,32 +10,30 @@ on the stack, `make_callable` instead of the first three.
 import inspect
 from collections.abc import Sequence
 from types import CodeType
-from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.variables import load_attribute, load_cell, load_constant
-from framesmith.bytecode.opcodes import NUMBERS, VERSION
+from framesmith.bytecode.opcodes import NULL_FIRST, NUMBERS, VERSION
 
-_NULL_FIRST: Final = VERSION < (3, 13)
 _DEFAULTS, _KEYWORD_DEFAULTS, _CLOSURE = 1, 2, 8
 
 
 def before_callable(emitter: Emitter) -> None:
     """Push the call's NULL where it comes first (before 3.13). Write this before the callable is pushed."""
-    if _NULL_FIRST:
+    if NULL_FIRST:
         emitter.emit("PUSH_NULL")
 
 
 def after_callable(emitter: Emitter) -> None:
     """Push the call's NULL where it comes second (3.13). Write this after the callable, before the arguments."""
-    if not _NULL_FIRST:
+    if not NULL_FIRST:
         emitter.emit("PUSH_NULL")
 
 
 def make_callable(emitter: Emitter) -> None:
     """Make the object on top ready to be called with the arguments that follow."""
     emitter.emit("PUSH_NULL")
-    if _NULL_FIRST:
+    if NULL_FIRST:
         emitter.emit("SWAP", 2)
 
 
@@ -43,7 +41,7 @@ def make_callable_below(emitter: Emitter, argc: int) -> None:
     """Make a callable ready to be called that has its `argc` arguments above it on the stack already."""
     emitter.emit("PUSH_NULL")
     # The NULL sinks below the arguments, and below the callable where it comes first.
-    for depth in range(argc + (2 if _NULL_FIRST else 1), 1, -1):
+    for depth in range(argc + (2 if NULL_FIRST else 1), 1, -1):
         emitter.emit("SWAP", depth)
 
 

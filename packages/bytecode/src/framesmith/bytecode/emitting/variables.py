@@ -8,10 +8,9 @@ from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.errors import AssembleError
-from framesmith.bytecode.opcodes import NUMBERS, VERSION
+from framesmith.bytecode.opcodes import CLOSURE_LOAD, NUMBERS, VERSION
 
 _FLAGGED_ATTRIBUTES: Final = VERSION >= (3, 12)
-_CLOSURE_LOAD: Final = "LOAD_FAST" if VERSION >= (3, 13) else "LOAD_CLOSURE"
 
 
 def load_constant(emitter: Emitter, value: object) -> None:
@@ -58,7 +57,7 @@ def load_cell(emitter: Emitter, name: str) -> None:
     parts = emitter.parts
     if name not in parts.cellvars and name not in parts.freevars:
         raise AssembleError(f"{name!r} is neither a cell nor a free variable of {parts.qualname}")
-    emitter.emit(_CLOSURE_LOAD, name)
+    emitter.emit(CLOSURE_LOAD, name)
 
 
 def load_global(emitter: Emitter, name: str) -> None:
