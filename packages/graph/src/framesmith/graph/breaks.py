@@ -66,8 +66,8 @@ def all_kinds() -> Iterator[BreakKind]:
     yield from _KINDS.values()
 
 
-def _restore(identifier: str, detail: str) -> "GraphBreak":
-    return GraphBreak(kind_of(identifier), detail)
+def _restore(identifier: str, detail: str, module: str | None) -> "GraphBreak":
+    return GraphBreak(kind_of(identifier), detail, module)
 
 
 @final
@@ -90,5 +90,7 @@ class GraphBreak(Exception):
             f"{head}\n  why: {self.kind.explanation}\n  what to do: {self.kind.remedy}\n  id: {self.kind.id}"
         )
 
-    def __reduce__(self) -> tuple[Callable[[str, str], "GraphBreak"], tuple[str, str]]:
-        return _restore, (self.kind.id, self.detail)
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[[str, str, str | None], "GraphBreak"], tuple[str, str, str | None]]:
+        return _restore, (self.kind.id, self.detail, self.module)

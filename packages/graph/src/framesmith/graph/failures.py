@@ -189,7 +189,6 @@ class Replay:
     `scatter_add_` has added the items before an index that is out of range, and a second run would add them twice.
     """
 
-    __qualname__ = "Replay"
     given: threading.local = field(default_factory=threading.local)
     asks: bool = False
 

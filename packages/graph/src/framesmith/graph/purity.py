@@ -194,10 +194,8 @@ def _drops_nothing(node: fx.Node) -> bool:
         return isinstance(chance, float | int) and chance == 0
     if name in _RECURRENT:
         # lstm(input, state, weights, has_biases, layers, dropout, train, ...), one argument more for a packed sequence
-        chance = next((index for index, value in enumerate(node.args) if type(value) is float), None)
-        return chance is not None and (
-            node.args[chance] == 0 or node.args[chance + 1 : chance + 2] == (False,)
-        )
+        chances = [(index, value) for index, value in enumerate(node.args) if isinstance(value, float)]
+        return any(value == 0.0 or node.args[index + 1 : index + 2] == (False,) for index, value in chances)
     return "dropout" in name and is_outside_of_training(node.args, node.kwargs)
 
 

@@ -138,9 +138,6 @@ class SameOverlap(Relation):
     def all_sources(self) -> tuple[Source, ...]:
         return (self.left, self.right)
 
-    def comparison_fields(self) -> tuple[object, ...]:
-        return (self.left, self.right, self.layout)
-
     def holds(self, values: Sequence[object]) -> bool:
         return overlap_of(values[0], values[1]) == self.layout
 
