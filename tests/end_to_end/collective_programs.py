@@ -12,7 +12,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
+import torch.distributed.nn
 from torch import multiprocessing, nn
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith import frontend
@@ -148,6 +150,12 @@ def with_a_gradient(x):
     return (y + z).detach()
 
 
+@broken
+def with_its_own_gradient(x):
+    y = torch.distributed.nn.functional.all_reduce(x.clone().requires_grad_() * 2)
+    return y.detach()
+
+
 def fails_here_only(x):
     y = x * 2
     dist.all_reduce(y)
@@ -185,6 +193,16 @@ def data_parallel(rank: int, backend: str) -> list[list[float]]:
     return [*found, [frontend.explain(called)().break_count]]
 
 
+def fully_sharded(backend: str) -> list[list[float]]:
+    """Losses of a sharded model in eager and compiled."""
+    found = []
+    for compiles in (False, True):
+        model = FullyShardedDataParallel(make_model(), device_id=torch.device("cpu"))
+        called = frontend.compile(model, backend=backend) if compiles else model
+        found.append(train(lambda called=called: called, model, dist.get_rank()))
+    return found
+
+
 def run(rank: int, place: str, backend: str) -> None:
     """One process."""
     warnings.simplefilter("ignore")
@@ -207,6 +225,7 @@ def run(rank: int, place: str, backend: str) -> None:
         after = torch.ones(1)
         dist.all_reduce(after)  # the next collective of both processes is the same one
         told["fails"] = [found, after.item()]
+    told["fully sharded"] = fully_sharded(backend)
     told["data parallel"] = data_parallel(rank, backend)
     if rank == 0:
         print(json.dumps(told))
