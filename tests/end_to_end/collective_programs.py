@@ -162,6 +162,35 @@ def fails_here_only(x):
     return y[torch.tensor([9 - 8 * dist.get_rank()])]
 
 
+class Sum(torch.autograd.Function):
+    """The sum over all processes, which makes in-place collectives in both passes."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clone()
+        dist.all_reduce(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.clone()
+        dist.all_reduce(gradient)
+        return gradient
+
+
+def sum_by_a_function(x):
+    return Sum.apply(x * 2) * x
+
+
+def gradient_of(program: Program) -> tuple[list[float], list[float]]:
+    """Result and gradient."""
+    x = (torch.arange(4.0) + dist.get_rank()).requires_grad_()
+    y = program(x)
+    y.sum().backward()
+    assert x.grad is not None
+    return y.tolist(), x.grad.tolist()
+
+
 def train(step: Callable[[], Any], model: nn.Module, rank: int) -> list[float]:
     """Losses of four steps."""
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
@@ -225,6 +254,8 @@ def run(rank: int, place: str, backend: str) -> None:
         after = torch.ones(1)
         dist.all_reduce(after)  # the next collective of both processes is the same one
         told["fails"] = [found, after.item()]
+    compiled = frontend.compile(sum_by_a_function, backend=backend)
+    told["function"] = [gradient_of(sum_by_a_function), gradient_of(compiled)]
     told["fully sharded"] = fully_sharded(backend)
     told["data parallel"] = data_parallel(rank, backend)
     if rank == 0:

@@ -36,6 +36,11 @@ def test_a_graph_that_fails_in_one_process_makes_no_collective_twice(told):
     assert told["fails"] == ["IndexError", 2.0]
 
 
+def test_a_function_with_collectives_makes_them_in_both_passes(told):
+    eager, compiled = told["function"]
+    assert eager == compiled
+
+
 def test_a_sharded_model_trains_as_in_eager(told):
     eager, compiled = told["fully sharded"]
     assert eager == pytest.approx(compiled, rel=1e-6)

@@ -14,7 +14,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.callables.polyfill_rows import register_polyfill
@@ -38,6 +38,10 @@ def _require_group(tx: TraceContext, name: str, group: Tracker, async_op: Tracke
     """The process group of a call. Breaks the graph for an asynchronous one, and where this process is in no such group."""
     if async_op.realize().as_python_constant():
         raise _refuse(name, "asynchronous")
+    if tx.graph.use.is_discarded and not tx.graph.runs_as_captured:
+        raise GraphBreak(
+            BACKEND_LIMIT, f"torch.distributed.{name}() in a function that the graph calls as it is"
+        )
     given = group.realize()
     given = default_group(tx).realize() if given.is_python_constant() and not given.truth(tx) else given
     if not isinstance(given, ProcessGroupTracker):

@@ -63,7 +63,7 @@ def check_history(tx: TraceContext, tensor: TensorTracker) -> None:
     """Break the graph in a function under a transform, if a computed tensor requires a gradient: of the levels of functorch
     the trace does not know for which one."""
     computed = tensor.value is None and tensor.node.op != "placeholder"
-    if computed and tensor.fake.requires_grad and tx.graph.is_transformed:
+    if computed and tensor.fake.requires_grad and tx.graph.use.is_transformed:
         raise GraphBreak(TENSOR_INTERNALS, "whether a tensor in a transformed function requires a gradient")
 
 
