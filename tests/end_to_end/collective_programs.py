@@ -150,10 +150,27 @@ def with_a_gradient(x):
     return (y + z).detach()
 
 
+def text_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
+    """The class and the first line of what a call raises."""
+    try:
+        return repr(function(*args, **kwargs))
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
 @broken
 def with_its_own_gradient(x):
     y = torch.distributed.nn.functional.all_reduce(x.clone().requires_grad_() * 2)
     return y.detach()
+
+
+@broken
+def a_group_destroyed_inside(x):
+    group = dist.new_group([0, 1])
+    dist.all_reduce(x, group=group)
+    dist.destroy_process_group(group)
+    dist.all_reduce(x, group=group)
+    return x, text_of(dist.get_rank, group).split()[0]
 
 
 def fails_here_only(x):
@@ -189,6 +206,28 @@ def gradient_of(program: Program) -> tuple[list[float], list[float]]:
     y.sum().backward()
     assert x.grad is not None
     return y.tolist(), x.grad.tolist()
+
+
+def ask_before_and_after(wrap: Callable[[Program], Program]) -> list[str]:
+    """What a collective and questions say of a group, before and after it is destroyed."""
+    group = dist.new_group([0, 1])
+
+    def reduce(x):
+        dist.all_reduce(x, group=group)
+        return x
+
+    programs: list[Program] = [
+        reduce,
+        lambda x: dist.get_rank(group),
+        lambda x: x + dist.get_world_size(group),
+        lambda x: dist.get_process_group_ranks(group),
+    ]
+    called, found = [wrap(program) for program in programs], []
+    for is_last in (False, True):
+        found += [text_of(program, torch.ones(2)).split(" object at ")[0] for program in called]
+        if not is_last:
+            dist.destroy_process_group(group)
+    return found
 
 
 def train(step: Callable[[], Any], model: nn.Module, rank: int) -> list[float]:
@@ -256,6 +295,9 @@ def run(rank: int, place: str, backend: str) -> None:
         told["fails"] = [found, after.item()]
     compiled = frontend.compile(sum_by_a_function, backend=backend)
     told["function"] = [gradient_of(sum_by_a_function), gradient_of(compiled)]
+    told["destroyed"] = [
+        ask_before_and_after(wrap) for wrap in (lambda x: x, lambda x: frontend.compile(x, backend=backend))
+    ]
     told["fully sharded"] = fully_sharded(backend)
     told["data parallel"] = data_parallel(rank, backend)
     if rank == 0:

@@ -41,6 +41,11 @@ def test_a_function_with_collectives_makes_them_in_both_passes(told):
     assert eager == compiled
 
 
+def test_a_group_is_asked_again_once_it_is_destroyed(told):
+    eager, compiled = told["destroyed"]
+    assert eager == compiled
+
+
 def test_a_sharded_model_trains_as_in_eager(told):
     eager, compiled = told["fully sharded"]
     assert eager == pytest.approx(compiled, rel=1e-6)

@@ -21,7 +21,11 @@ from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.distributed.process_groups import ProcessGroupTracker, default_group
+from framesmith.variables.distributed.process_groups import (
+    ProcessGroupTracker,
+    default_group,
+    require_registered,
+)
 from framesmith.variables.polyfills import collectives
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -48,6 +52,8 @@ def _require_group(tx: TraceContext, name: str, group: Tracker, async_op: Tracke
         raise _refuse(name, "without a process group")
     if given.value.rank() < 0:
         raise _refuse(name, "of a group without this process")
+    if not require_registered(tx, given.value):
+        raise _refuse(name, "of a group that was destroyed")
     # fake kernels of functional collectives are there once this module is
     importlib.import_module("torch.distributed._functional_collectives")
     return given.value
