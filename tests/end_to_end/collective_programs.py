@@ -159,6 +159,44 @@ def text_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
 
 
 @broken
+def a_strided_view(x):
+    dist.all_reduce(x[::2])
+    return x
+
+
+@broken
+def a_transposed_input(x):
+    y = x.reshape(2, 2).t()
+    return text_of(dist.all_to_all_single, torch.empty(2, 2), y)
+
+
+@broken
+def a_mean_of_integers(x):
+    y = x.long()
+    return text_of(dist.all_reduce, y, dist.ReduceOp.AVG), y
+
+
+@broken
+def broadcast_from_a_float(x):
+    return text_of(dist.broadcast, x, 1.0), text_of(dist.broadcast, x, group_src=1.0)
+
+
+@broken
+def a_false_group(x):
+    return text_of(dist.all_reduce, x, group=0)
+
+
+@broken
+def under_a_transform(x):
+    def program(row):
+        row = row * 2
+        dist.all_reduce(row)
+        return row
+
+    return text_of(torch.func.vmap(program), x.reshape(2, 2))
+
+
+@broken
 def with_its_own_gradient(x):
     y = torch.distributed.nn.functional.all_reduce(x.clone().requires_grad_() * 2)
     return y.detach()
