@@ -12,7 +12,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
+import torch.distributed.nn
 from torch import multiprocessing, nn
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith import frontend
@@ -148,10 +150,122 @@ def with_a_gradient(x):
     return (y + z).detach()
 
 
+def text_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
+    """The class and the first line of what a call raises."""
+    try:
+        return repr(function(*args, **kwargs))
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).splitlines()[0]}"
+
+
+@broken
+def a_strided_view(x):
+    dist.all_reduce(x[::2])
+    return x
+
+
+@broken
+def a_transposed_input(x):
+    y = x.reshape(2, 2).t()
+    return text_of(dist.all_to_all_single, torch.empty(2, 2), y)
+
+
+@broken
+def a_mean_of_integers(x):
+    y = x.long()
+    return text_of(dist.all_reduce, y, dist.ReduceOp.AVG), y
+
+
+@broken
+def broadcast_from_a_float(x):
+    return text_of(dist.broadcast, x, 1.0), text_of(dist.broadcast, x, group_src=1.0)
+
+
+@broken
+def a_false_group(x):
+    return text_of(dist.all_reduce, x, group=0)
+
+
+@broken
+def under_a_transform(x):
+    def program(row):
+        row = row * 2
+        dist.all_reduce(row)
+        return row
+
+    return text_of(torch.func.vmap(program), x.reshape(2, 2))
+
+
+@broken
+def with_its_own_gradient(x):
+    y = torch.distributed.nn.functional.all_reduce(x.clone().requires_grad_() * 2)
+    return y.detach()
+
+
+@broken
+def a_group_destroyed_inside(x):
+    group = dist.new_group([0, 1])
+    dist.all_reduce(x, group=group)
+    dist.destroy_process_group(group)
+    dist.all_reduce(x, group=group)
+    return x, text_of(dist.get_rank, group).split()[0]
+
+
 def fails_here_only(x):
     y = x * 2
     dist.all_reduce(y)
     return y[torch.tensor([9 - 8 * dist.get_rank()])]
+
+
+class Sum(torch.autograd.Function):
+    """The sum over all processes, which makes in-place collectives in both passes."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = x.clone()
+        dist.all_reduce(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.clone()
+        dist.all_reduce(gradient)
+        return gradient
+
+
+def sum_by_a_function(x):
+    return Sum.apply(x * 2) * x
+
+
+def gradient_of(program: Program) -> tuple[list[float], list[float]]:
+    """Result and gradient."""
+    x = (torch.arange(4.0) + dist.get_rank()).requires_grad_()
+    y = program(x)
+    y.sum().backward()
+    assert x.grad is not None
+    return y.tolist(), x.grad.tolist()
+
+
+def ask_before_and_after(wrap: Callable[[Program], Program]) -> list[str]:
+    """What a collective and questions say of a group, before and after it is destroyed."""
+    group = dist.new_group([0, 1])
+
+    def reduce(x):
+        dist.all_reduce(x, group=group)
+        return x
+
+    programs: list[Program] = [
+        reduce,
+        lambda x: dist.get_rank(group),
+        lambda x: x + dist.get_world_size(group),
+        lambda x: dist.get_process_group_ranks(group),
+    ]
+    called, found = [wrap(program) for program in programs], []
+    for is_last in (False, True):
+        found += [text_of(program, torch.ones(2)).split(" object at ")[0] for program in called]
+        if not is_last:
+            dist.destroy_process_group(group)
+    return found
 
 
 def train(step: Callable[[], Any], model: nn.Module, rank: int) -> list[float]:
@@ -185,6 +299,16 @@ def data_parallel(rank: int, backend: str) -> list[list[float]]:
     return [*found, [frontend.explain(called)().break_count]]
 
 
+def fully_sharded(backend: str) -> list[list[float]]:
+    """Losses of a sharded model in eager and compiled."""
+    found = []
+    for compiles in (False, True):
+        model = FullyShardedDataParallel(make_model(), device_id=torch.device("cpu"))
+        called = frontend.compile(model, backend=backend) if compiles else model
+        found.append(train(lambda called=called: called, model, dist.get_rank()))
+    return found
+
+
 def run(rank: int, place: str, backend: str) -> None:
     """One process."""
     warnings.simplefilter("ignore")
@@ -207,6 +331,12 @@ def run(rank: int, place: str, backend: str) -> None:
         after = torch.ones(1)
         dist.all_reduce(after)  # the next collective of both processes is the same one
         told["fails"] = [found, after.item()]
+    compiled = frontend.compile(sum_by_a_function, backend=backend)
+    told["function"] = [gradient_of(sum_by_a_function), gradient_of(compiled)]
+    told["destroyed"] = [
+        ask_before_and_after(wrap) for wrap in (lambda x: x, lambda x: frontend.compile(x, backend=backend))
+    ]
+    told["fully sharded"] = fully_sharded(backend)
     told["data parallel"] = data_parallel(rank, backend)
     if rank == 0:
         print(json.dumps(told))

@@ -36,6 +36,21 @@ def test_a_graph_that_fails_in_one_process_makes_no_collective_twice(told):
     assert told["fails"] == ["IndexError", 2.0]
 
 
+def test_a_function_with_collectives_makes_them_in_both_passes(told):
+    eager, compiled = told["function"]
+    assert eager == compiled
+
+
+def test_a_group_is_asked_again_once_it_is_destroyed(told):
+    eager, compiled = told["destroyed"]
+    assert eager == compiled
+
+
+def test_a_sharded_model_trains_as_in_eager(told):
+    eager, compiled = told["fully sharded"]
+    assert eager == pytest.approx(compiled, rel=1e-6)
+
+
 def test_data_parallel_training_both_ways_round(told):
     eager, inside, outside, (breaks,) = told["data parallel"]
     assert eager == pytest.approx(inside, rel=1e-6) and eager == pytest.approx(outside, rel=1e-6)

@@ -51,7 +51,7 @@ from framesmith.graph.shape_env import Place, ShapeEnvAdapter
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeRelations, Specialized
 from framesmith.graph.silence import SILENCE
 from framesmith.graph.storage_offsets import StorageOffsets
-from framesmith.graph.subgraph import Subgraph
+from framesmith.graph.subgraph import BODY, Subgraph, Use
 from framesmith.graph.symbols import SymbolNodes, refuse_fixed
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
@@ -400,15 +400,15 @@ class Recorder:
     # nested graphs
 
     @property
-    def is_transformed(self) -> bool:
-        """Whether a transform will be applied to the graph that is being recorded."""
-        return self._body.is_transformed
+    def use(self) -> Use:
+        """What becomes of the graph that is being recorded."""
+        return self._body.use
 
     @contextmanager
-    def subgraph(self, *, is_transformed: bool = False) -> Iterator[NestedRecording]:
-        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it (`is_transformed`: see above)."""
+    def subgraph(self, use: Use = BODY) -> Iterator[NestedRecording]:
+        """Record into a nested graph; what it uses of the enclosing ones becomes an input of it."""
         parent = self._body
-        body = Subgraph(parent, is_transformed)
+        body = Subgraph(parent, use)
         self._body = body
         try:
             yield NestedRecording(body, parent, self._attributes)

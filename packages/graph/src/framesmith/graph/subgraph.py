@@ -1,13 +1,32 @@
 """One fx.Graph being recorded: append nodes, erase back to a length, lift nodes of enclosing graphs. See also `nesting`."""
 
 from collections.abc import Mapping
-from typing import Any, final
+from dataclasses import dataclass
+from typing import Any, Final, final
 
 from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.expressions import Expression
 from framesmith.graph.quick_nodes import copy_node, new_input
+
+
+@final
+@dataclass(frozen=True)
+class Use:
+    """What becomes of a nested graph, if it is more than called where it stands."""
+
+    is_transformed: bool = False
+    """A transform will be applied to it."""
+    is_discarded: bool = False
+    """It is only a check: a node will call the function that is being traced."""
+
+    def inside(self, outer: "Use") -> "Use":
+        """The same in a graph of another use."""
+        return Use(self.is_transformed or outer.is_transformed, self.is_discarded or outer.is_discarded)
+
+
+BODY: Final = Use()
 
 
 @final
@@ -18,9 +37,9 @@ class Subgraph:
     node of the enclosing graph to its placeholder here, `symbols` the expression of a symbolic number to its node.
     """
 
-    def __init__(self, parent: "Subgraph | None" = None, is_transformed: bool = False) -> None:
+    def __init__(self, parent: "Subgraph | None" = None, use: Use = BODY) -> None:
         self.parent = parent
-        self.is_transformed: bool = is_transformed or (parent is not None and parent.is_transformed)
+        self.use: Use = use if parent is None else use.inside(parent.use)
         self.graph = fx.Graph()
         self.order: list[fx.Node] = []
         self.lifted: dict[fx.Node, fx.Node] = {}

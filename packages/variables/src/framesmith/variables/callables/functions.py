@@ -63,6 +63,10 @@ NATIVE_MODULES = (
     "torch.autograd.functional",
     "torch.autograd.gradcheck",
     "torch.autograd.graph",
+    "torch.distributed.fsdp._flat_param",
+    "torch.distributed.fsdp._runtime_utils",
+    "torch.distributed.fsdp._unshard_param_utils",
+    "torch.distributed.nn.functional",
     "torch.export",
     "torch.fx",
     "torch.jit",
@@ -71,8 +75,8 @@ NATIVE_MODULES = (
     "torch.utils.checkpoint",
     "torch.utils.data",
 )
-"""Modules whose Python code works on torch's dispatcher, autograd's
-state or other compilers: calls into them run natively."""
+"""Modules whose Python code works on torch's dispatcher, autograd's state, the memory of tensors or other compilers, or refuses
+to be compiled: calls into them run natively."""
 
 INLINED_MODULES = (
     "torch._functorch.apis",

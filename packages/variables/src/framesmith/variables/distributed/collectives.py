@@ -14,14 +14,18 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.distributed.process_groups import ProcessGroupTracker, default_group
+from framesmith.variables.distributed.process_groups import (
+    ProcessGroupTracker,
+    default_group,
+    require_registered,
+)
 from framesmith.variables.polyfills import collectives
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -38,13 +42,21 @@ def _require_group(tx: TraceContext, name: str, group: Tracker, async_op: Tracke
     """The process group of a call. Breaks the graph for an asynchronous one, and where this process is in no such group."""
     if async_op.realize().as_python_constant():
         raise _refuse(name, "asynchronous")
+    if tx.graph.use.is_discarded and not tx.graph.runs_as_captured:
+        raise GraphBreak(
+            BACKEND_LIMIT, f"torch.distributed.{name}() in a function that the graph calls as it is"
+        )
+    if tx.graph.use.is_transformed:
+        raise _refuse(name, "under a transform, which has no rule for it")
     given = group.realize()
-    # None and other false values mean the group of all processes, as `group or _get_default_group()`.
-    given = default_group(tx).realize() if given.is_python_constant() and not given.truth(tx) else given
+    is_absent = given.is_python_constant() and given.as_python_constant() is None
+    given = default_group(tx).realize() if is_absent else given
     if not isinstance(given, ProcessGroupTracker):
         raise _refuse(name, "without a process group")
     if given.value.rank() < 0:
         raise _refuse(name, "of a group without this process")
+    if not require_registered(tx, given.value):
+        raise _refuse(name, "of a group that was destroyed")
     # fake kernels of functional collectives are there once this module is
     importlib.import_module("torch.distributed._functional_collectives")
     return given.value
@@ -59,6 +71,10 @@ def _require_tensors(name: str, *tensors: Tracker) -> list[TensorTracker]:
     for one in plain:
         if one.fake.is_complex() or one.fake.layout is not torch.strided:
             raise _refuse(name, "of a complex or sparse tensor")
+        if not one.fake.is_contiguous():
+            raise _refuse(
+                name, "of a tensor that is not contiguous"
+            )  # its memory is reduced, in whatever order
         if one.fake.requires_grad and torch.is_grad_enabled():
             raise _refuse(name, "of a tensor that requires a gradient")
     if len({one.fake.dtype for one in plain}) > 1:
@@ -66,7 +82,7 @@ def _require_tensors(name: str, *tensors: Tracker) -> list[TensorTracker]:
     return plain
 
 
-def _reduction(name: str, op: Tracker | None) -> Tracker:
+def _reduction(name: str, op: Tracker | None, tensor: TensorTracker) -> Tracker:
     """The name of a reduction, as functional collectives take it."""
     reduction = dist.ReduceOp.SUM if op is None else op.realize().as_python_constant()
     known = {
@@ -78,6 +94,8 @@ def _reduction(name: str, op: Tracker | None) -> Tracker:
     # `dist.ReduceOp` objects that hold a factor are of another type.
     if type(reduction) is not dist.ReduceOp.RedOpType or reduction not in known:
         raise _refuse(name, f"with {op.describe() if op is not None else op}")
+    if known[reduction] == "avg" and not tensor.fake.is_floating_point():
+        raise _refuse(name, "of integers, which have no mean")
     return Constant(known[reduction])
 
 
@@ -103,8 +121,8 @@ def all_reduce(
 ) -> PendingCall:
     """`dist.all_reduce`."""
     found = _require_group(tx, "all_reduce", group, async_op)
-    _require_tensors("all_reduce", tensor)
-    return _ALL_REDUCE(tx, tensor, _reduction("all_reduce", op), Constant(found.group_name))
+    (given,) = _require_tensors("all_reduce", tensor)
+    return _ALL_REDUCE(tx, given, _reduction("all_reduce", op, given), Constant(found.group_name))
 
 
 def broadcast(
@@ -120,10 +138,11 @@ def broadcast(
     _require_tensors("broadcast", tensor)
     ranks = dist.get_process_group_ranks(found)
     whole, inside = src.realize().as_python_constant(), group_src.realize().as_python_constant()
-    if (whole is None) == (inside is None) or (inside is None and whole not in ranks):
+    given = inside if whole is None else whole
+    if not isinstance(given, int) or None not in (whole, inside) or (inside is None and whole not in ranks):
         raise _refuse("broadcast", "from no process of the group")
     # `src` is a rank among all processes; the operator takes one in the group.
-    rank = ranks.index(whole) if isinstance(whole, int) else inside
+    rank = ranks.index(given) if inside is None else given
     return _BROADCAST(tx, tensor, Constant(rank), Constant(found.group_name))
 
 
@@ -141,7 +160,7 @@ def all_gather(
         raise _refuse("all_gather", "into something else than a list of a tensor for each process")
     # Checked together, so that all are of one type.
     one, *others = _require_tensors("all_gather", tensor, *outputs.items)
-    if any(other.fake.shape != one.fake.shape for other in others) or one.fake.is_contiguous() is False:
+    if any(other.fake.shape != one.fake.shape for other in others):
         raise _refuse("all_gather", "of tensors of several shapes")
     return _ALL_GATHER(tx, outputs, one, Constant(found.size()), Constant(found.group_name))
 
@@ -168,7 +187,7 @@ def reduce_scatter_single(
     found = _require_group(tx, "reduce_scatter_single", group, async_op)
     part, whole = _require_tensors("reduce_scatter_single", output, input)
     _require_parts("reduce_scatter_single", whole, part, found.size())
-    reduction = _reduction("reduce_scatter_single", op)
+    reduction = _reduction("reduce_scatter_single", op, part)
     size, name = Constant(found.size()), Constant(found.group_name)
     return _REDUCE_SCATTER_SINGLE(tx, part, whole, reduction, size, name)
 
@@ -201,8 +220,6 @@ def _require_parts(name: str, whole: TensorTracker, part: TensorTracker, size: i
     shape = part.fake.shape
     if not shape or tuple(whole.fake.shape) != (shape[0] * size, *shape[1:]):
         raise _refuse(name, "of tensors that do not fit each other")
-    if not (whole.fake.is_contiguous() and part.fake.is_contiguous()):
-        raise _refuse(name, "of tensors that are not contiguous")
 
 
 _CAPTURED: Final[dict[str, Callable[..., PendingCall]]] = {

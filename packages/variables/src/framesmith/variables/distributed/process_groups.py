@@ -1,5 +1,6 @@
 """Process groups: known objects, of which rank and size never change, and questions about them."""
 
+import weakref
 from collections.abc import Callable, Hashable
 from typing import Final, final
 
@@ -78,16 +79,32 @@ def wrap_process_group(tx: TraceContext, value: object, source: Source) -> Track
     return ProcessGroupTracker(value, source)
 
 
+def require_registered(tx: TraceContext, group: dist.ProcessGroup) -> bool:
+    """Whether the group was not destroyed so far; guarded to stay so. A group that was destroyed may still be held."""
+    reference = weakref.ref(group)
+    found = is_registered(reference)
+    tx.guards.add(Guard.relation(AmbientValue(is_registered, (reference,), found), _ASKED))
+    return found
+
+
+def is_registered(group: "weakref.ReferenceType[dist.ProcessGroup]") -> bool:
+    """Whether torch knows the group: it was neither destroyed nor freed."""
+    return group() in dist.distributed_c10d._world.pg_map
+
+
 def _register_question(question: Callable[..., object]) -> None:
     def answer(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = [operand.realize().as_python_constant() for operand in args]
         keywords = {name: operand.realize().as_python_constant() for name, operand in kwargs.items()}
         # `AmbientValue` calls with values alone.
         asked, values = _Question(question, tuple(keywords)), (*operands, *keywords.values())
+        groups = [one for one in values if isinstance(one, dist.ProcessGroup)]
+        for group in groups:
+            require_registered(tx, group)
         with tx.graph.pause_recording():
             found = evaluate(question.__name__, asked, *values)
         # A group that is given is guarded by identity, and its answers never change.
-        if not any(isinstance(one, dist.ProcessGroup) for one in values):
+        if not groups:
             # of the group of all processes, which may be another one at the next call
             tx.guards.add(Guard.relation(AmbientValue(asked, values, found), _ASKED))
         return Constant(found) if found is None else from_python(tx, found)

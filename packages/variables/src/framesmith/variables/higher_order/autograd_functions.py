@@ -16,6 +16,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.break_kinds import BACKEND_LIMIT
+from framesmith.graph.subgraph import Use
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
@@ -115,7 +116,7 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
         )
     if kwargs:
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() with keywords")
-    if tx.graph.is_transformed:
+    if tx.graph.use.is_transformed:
         _refuse_rules(tx, function, cls)
     operands = [argument.realize() for argument in args]
     for operand in operands:
@@ -177,7 +178,7 @@ def _trace_and_discard(
     )
     # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([*given, *tx.changes.changed_trackers()])
-    with tx.graph.subgraph() as recording, tx.changes.watch_changes() as noted:
+    with tx.graph.subgraph(Use(is_discarded=True)) as recording, tx.changes.watch_changes() as noted:
         try:
             run_pending(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:

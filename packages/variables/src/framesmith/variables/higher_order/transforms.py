@@ -16,6 +16,7 @@ from torch._functorch import apis, eager_transforms, vmap
 from torch._functorch.predispatch import lazy_load_decompositions
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register, transforms
+from framesmith.graph.subgraph import Use
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
@@ -206,7 +207,7 @@ def _trace(
         )
     # The version counter of a tensor grows with each change in place.
     versions = {id(tensor): tensor._version for tensor in seen}
-    with tx.graph.subgraph(is_transformed=True) as recording, tx.changes.watch_changes() as noted:
+    with tx.graph.subgraph(Use(is_transformed=True)) as recording, tx.changes.watch_changes() as noted:
         inner = [
             outer if fake is None else _input(tx, recording, fake, index)
             for index, (outer, fake) in enumerate(zip(given, fakes, strict=True))

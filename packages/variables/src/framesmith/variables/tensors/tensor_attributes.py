@@ -65,7 +65,7 @@ def check_history(tx: TraceContext, tensor: TensorTracker) -> None:
     the trace does not know for which one."""
     # The fakes that a body is given (`higher_order.transforms`) have the answer that the function would see.
     computed = tensor.value is None and tensor.node.op != "placeholder"
-    if computed and tensor.fake.requires_grad and tx.graph.is_transformed:
+    if computed and tensor.fake.requires_grad and tx.graph.use.is_transformed:
         raise GraphBreak(TENSOR_INTERNALS, "whether a tensor in a transformed function requires a gradient")
 
 
