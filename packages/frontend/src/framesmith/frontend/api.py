@@ -167,6 +167,8 @@ def uncompile(model: Any) -> Any:
     """
     if isinstance(model, MethodType):
         return MethodType(uncompile(model.__func__), model.__self__)
+    if isinstance(model, staticmethod | classmethod):
+        return type(model)(uncompile(model.__func__))
     if isinstance(model, functools.partial):
         return functools.partial(uncompile(model.func), *model.args, **model.keywords)
     session = session_of(model)
@@ -261,14 +263,19 @@ def warn_without_code(model: object) -> object:
 
 
 def session_of(model: object) -> Session | None:
-    """The session behind something that `compile` returned, or None."""
+    """The session behind something that `compile` returned, or None.
+
+    `functools.wraps` copies a function's attributes to the wrapper, which may be any object: a session counts only on the
+    function that it was made for.
+    """
     if isinstance(model, torch.nn.Module):
         model = model.__dict__.get("_compiled_call_impl")
     if isinstance(model, MethodType):
         model = model.__func__
     if isinstance(model, functools.partial):
         return session_of(model.func)
-    return getattr(model, "__dict__", {}).get(SESSION_ATTRIBUTE)
+    session = model.__dict__.get(SESSION_ATTRIBUTE) if isinstance(model, FunctionType) else None
+    return session if isinstance(session, Session) and session.is_of(model) else None
 
 
 def _renew_locks() -> None:

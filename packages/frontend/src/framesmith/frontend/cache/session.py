@@ -57,6 +57,10 @@ class Session:
         """What `compile` was told."""
         return self._state.options
 
+    def is_of(self, function: object) -> bool:
+        """Whether this is the compiled function that the session was made for."""
+        return self.compiled is not None and self.compiled() is function
+
     @property
     def history(self) -> events.History:
         """What happened since the session began, or was reset."""
