@@ -323,7 +323,7 @@ class CompiledUnit:
         if self._session is None or not isinstance(start, FunctionStart):
             return True
         self._session.follow_defaults()
-        if start.is_current(values[0] if values else None):
+        if start.is_current(values):
             return True
         self._native = None
         current = start.with_current_code()
