@@ -120,7 +120,6 @@ def compile_function(
     compiled.__kwdefaults__ = original.__kwdefaults__
     compiled.__dict__[SESSION_ATTRIBUTE] = session
     mark_compiled(compiled, call_owner if is_owned else original, strict=options.fullgraph)
-    LIVE_SESSIONS.add(session)
     return compiled
 
 
