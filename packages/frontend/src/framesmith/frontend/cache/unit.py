@@ -23,7 +23,12 @@ from framesmith.frontend.build_entry import (
 )
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
-from framesmith.frontend.cache.recompile_limit import limit_text
+from framesmith.frontend.cache.recompile_limit import (
+    RUNS_UNCOMPILED,
+    limit_text,
+    refusal_of,
+    write_refusal,
+)
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompile, record_shared
 from framesmith.frontend.cache.session_state import EntryPostponed, SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
@@ -293,7 +298,7 @@ class CompiledUnit:
                 else self._make_entry_with_backend(stance.first_call, self._session)
             )
         if len(entries) >= settings.recompile_limit:
-            self._report_limit(scope, settings)
+            self._report_limit(scope, settings, failures)
             return self._get_native_entry()
         # once more: the policy learns from all failed guards of an entry, a message needs the first
         misses = [examine(entry.guards, scope) for entry in entries]
@@ -340,22 +345,21 @@ class CompiledUnit:
         )
         return False
 
-    def _report_limit(self, scope: Scope, settings: Config) -> None:
+    def _report_limit(self, scope: Scope, settings: Config, failures: Sequence[Failure]) -> None:
         """Warn once in a session that the limit is reached; its history notes it once for each compiled unit.
 
-        Raises RecompileError with `config.fail_on_recompile_limit_hit`.
+        Raises RecompileError, at each such call, where nothing may run uncompiled.
         """
-        if self._is_reported:
+        refusal = refusal_of(settings, self._state.options)
+        if self._is_reported and refusal is None:
             return
-        self._is_reported = True
         guards = [entry.guards for entry in self.dispatcher.entries]
-        text = self.names.text(
-            limit_text(self.names.function, self.names.code, guards, scope, settings.recompile_limit)
-        )
-        if settings.fail_on_recompile_limit_hit:
-            # so that the next call raises as well
-            self._is_reported = False
-            raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")
+        then = RUNS_UNCOMPILED if refusal is None else write_refusal(refusal, failures)
+        limit, code = settings.recompile_limit, self.names.code
+        text = self.names.text(limit_text(self.names.function, code, guards, scope, limit, then))
+        if refusal is not None:
+            raise RecompileError(text)
+        self._is_reported = True
         if not self._state.history.notes:
             warn(text, RecompileLimitWarning)
         self._state.history.notes.append(text)
@@ -426,7 +430,8 @@ class CompiledUnit:
         except (FramesmithError, EntryPostponed):
             raise
         except BackendFailed as error:
-            if not settings.suppress_errors:
+            # with `fullgraph` as below; so does torch.compile
+            if not settings.suppress_errors or self._state.options.fullgraph:
                 raise
             warn(f"{error}; {self.start.code.co_qualname} runs uncompiled", TracingBugWarning)
             return self._build_uncompiled(error)
