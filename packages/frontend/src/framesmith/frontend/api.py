@@ -20,6 +20,7 @@ from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED
 from framesmith.frontend.compile_arguments import require_options
+from framesmith.frontend.directives import is_disabled
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY
@@ -106,7 +107,7 @@ def compile_function(
         )
         return function
     # the mark that `torch.compiler.disable` leaves
-    if getattr(function, "_torchdynamo_disable", False):
+    if getattr(function, "_torchdynamo_disable", False) or is_disabled(function):
         return function
     # the function below a compiled one: our dispatchers are not traced
     original = original_of(function)
@@ -138,12 +139,16 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
             f"this {type(module).__name__} is compiled already, in place, with {known.options}, and compile() was asked for {options}; "
             "call frontend.uncompile(module) before, or compile a function that calls the module for a second form"
         )
+    if is_disabled(module.__dict__.get("_compiled_call_impl")):
+        return module
     call = call_implementation(type(module))
     compiled = compile_function(
         copy_function(call),
         options,
         definition=MethodDefinition(type(module), "_call_impl", call, may_be_shadowed=True),
     )
+    if session_of(compiled) is None:  # the class is disabled
+        return module
     # no reference cycle: the module dies when it is dropped (ADR 0014)
     module._compiled_call_impl = MethodType(compiled, weakref.ref(module))
     return module
