@@ -61,7 +61,7 @@ from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
-from framesmith.graph.failures import GraphFailed, Unrecoverable
+from framesmith.graph.failures import GraphFailed
 from framesmith.graph.options import Backend
 from framesmith.guards import Examination, Failure, Scope, examine, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
@@ -223,15 +223,22 @@ class CompiledUnit:
         # they lead to frames of ours that hold the user's values (ADR 0014)
         failure.__traceback__ = failure.__context__ = None
         assert isinstance(recovery, Recovery)
-        is_recovered = True
         try:
-            result = recovery.resume(
-                failure, self._scope_of(values), lambda step: self._get_partial(recovery, step, values)
+            ready = recovery.prepare_or_report(
+                failure,
+                self._scope_of(values),
+                lambda step: self._get_partial(recovery, step, values),
+                self.start.code,
             )
-        except Unrecoverable:
-            is_recovered = False
-        if not is_recovered:  # outside of the handler, which would be the context of what the frames raise
+        except BaseException:
+            self._leave_frames(values)
+            raise
+        if ready is None:  # outside of the handler, which would be the context of what the frames raise
             result = self._raise_in_frames(error, values)
+        else:
+            entry, scope = ready
+            # no name for what is read, as in `handle_miss`
+            result = entry.function(*[source.read(scope) for source in entry.loads])
         return result if self._session is None else run_tail_calls(result)
 
     def _leave_frames(self, values: Sequence[object]) -> None:
