@@ -8,6 +8,7 @@ from tests.end_to_end.support import check_source
 
 from framesmith import frontend
 from framesmith.frontend.build_entry import EntryBuilder
+from framesmith.graph.failures import Failures
 
 HEAD = """
 import torch
@@ -314,6 +315,27 @@ def test_the_trace_before_the_operation_is_made_once(monkeypatch):
     for _ in range(3):
         assert compiled(torch.zeros(2, 2)) is None
     assert len(made) == 1
+
+
+@pytest.mark.parametrize("fullgraph", [True, False])
+@pytest.mark.parametrize("step", ["build_partial", "find"])
+def test_a_bug_of_ours_does_not_replace_the_error_of_the_user(step: str, fullgraph: bool, monkeypatch):
+    def f(x):
+        with torch.enable_grad():
+            return torch.linalg.inv(x)
+
+    def fail(*args):
+        raise KeyError("ours")
+
+    compiled = frontend.compile(f, backend="eager", fullgraph=fullgraph)
+    monkeypatch.setattr(EntryBuilder if step == "build_partial" else Failures, step, fail)
+    compiled(torch.eye(2))
+    with frontend.config.patch(raise_bugs=True), pytest.raises(KeyError):
+        compiled(torch.zeros(2, 2))
+    with frontend.config.patch(raise_bugs=False), pytest.raises(RuntimeError, match="singular") as caught:
+        with pytest.warns(frontend.errors.TracingBugWarning, match="KeyError: 'ours'. An operation"):
+            compiled(torch.zeros(2, 2))
+    assert caught.value.__context__ is None
 
 
 def test_the_traceback_names_each_frame_of_the_user_once():

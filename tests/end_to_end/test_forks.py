@@ -60,6 +60,52 @@ def test_a_child_forked_while_threads_compile_goes_on():
     assert_nothing_fails(PROGRAM)
 
 
+WITH_ANOTHER_BACKEND = """
+import os, threading, time, torch
+from framesmith import frontend
+from tests.end_to_end.children import failing_forks
+
+reached, parent = threading.Event(), os.getpid()
+
+def slow(module, examples):
+    reached.set()
+    if os.getpid() == parent:
+        time.sleep(1)
+    return module.forward
+
+x = torch.ones(2)
+compiled = frontend.compile(lambda x: x * 2, backend="eager")
+compiled(x)
+with torch.compiler.set_stance(force_backend=slow):
+    thread = threading.Thread(target=lambda: compiled(x))
+    thread.start()
+    assert reached.wait(60)
+    print(failing_forks(1, 0, lambda: compiled(x).tolist() == [2.0, 2.0]))
+    thread.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_child_forked_while_a_stance_compiles_goes_on():
+    assert_nothing_fails(WITH_ANOTHER_BACKEND)
+
+
+WHILE_A_LEAF_IS_ASKED = """
+import torch
+from framesmith.guards import gradient_nodes
+from tests.end_to_end.children import failing_forks
+
+leaf = torch.ones(2, requires_grad=True)
+with gradient_nodes._Known.lock:
+    print(failing_forks(1, 0, lambda: not gradient_nodes.has_node_hooks(leaf)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_child_forked_while_the_hooks_of_a_leaf_are_asked_for_goes_on():
+    assert_nothing_fails(WHILE_A_LEAF_IS_ASKED)
+
+
 DURING_IMPORT = """
 import os, sys, threading, time, torch
 from framesmith import frontend

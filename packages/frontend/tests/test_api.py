@@ -108,3 +108,32 @@ def test_past_the_recompile_limit_entries_keep_serving() -> None:
     report = frontend.explain(compiled)()
     assert report.graph_count <= 2
     assert "recompile_limit" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "said"),
+    [
+        ({"fullgraph": True}, {}, "fullgraph=True"),
+        ({}, {"fail_on_recompile_limit_hit": True}, "config.fail_on_recompile_limit_hit is set"),
+    ],
+)
+def test_past_the_limit_a_call_that_may_not_run_uncompiled_is_an_error(options, settings, said: str) -> None:
+    compiled = frontend.compile(lambda x, name: x + len(name), backend="eager", **options)
+    compiled(torch.ones(2), "")
+    with frontend.config.patch(recompile_limit=1, **settings):
+        for _ in range(2):
+            with pytest.raises(frontend.RecompileError) as caught:
+                compiled(torch.ones(2), "aa")
+        assert torch.equal(compiled(torch.ones(2), ""), torch.ones(2))
+    message = str(caught.value)
+    assert "has 1 entry (config.recompile_limit)" in message and said in message
+    assert "\n  name: value changed from '' to 'aa'" in message and "what to do: Keep it" in message
+
+
+def test_a_failing_backend_is_an_error_with_fullgraph_whatever_the_configuration_says() -> None:
+    def failing(module, inputs):
+        raise ValueError("no")
+
+    compiled = frontend.compile(lambda x: x + 1, backend=failing, fullgraph=True)
+    with frontend.config.patch(suppress_errors=True), pytest.raises(frontend.BackendFailed, match="no"):
+        compiled(torch.ones(2))

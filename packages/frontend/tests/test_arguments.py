@@ -1,5 +1,8 @@
 """What `compile` and `config` are given wrong is an error that names the value, the expectation and the remedy."""
 
+import functools
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -129,3 +132,43 @@ def test_every_field_of_config_is_read_by_somebody() -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
     }
     assert {field.name for field in dataclasses.fields(options.Config)} <= read
+
+
+def counting() -> tuple[list[int], Callable[[int], int]]:
+    ran: list[int] = []
+
+    @functools.lru_cache
+    def cached(n: int) -> int:
+        ran.append(n)
+        return n + 1
+
+    return ran, cached
+
+
+def test_a_cached_function_keeps_its_cache() -> None:
+    ran, cached = counting()
+    with pytest.warns(frontend.IgnoredSettingWarning, match=r"as in lru_cache\(compile\(.*cached\)\)"):
+        compiled = frontend.compile(cached, backend="eager")
+    assert compiled is cached and compiled(1) == compiled(1) == 2 and ran == [1]
+
+
+def test_a_compiled_partial_keeps_its_class_and_attributes() -> None:
+    class Named(functools.partial):
+        pass
+
+    given = Named(double)
+    given.title = "twice"
+    compiled = frontend.compile(given, backend="eager")
+    assert type(compiled) is Named and compiled.title == "twice" and compiled.func is not double
+    back = frontend.uncompile(compiled)
+    assert type(back) is Named and back.title == "twice" and back.func is double
+
+
+def test_the_call_of_a_partials_class_is_kept() -> None:
+    class Tenfold(functools.partial):
+        def __call__(self, x: torch.Tensor) -> torch.Tensor:
+            return super().__call__(x) * 10
+
+    given = Tenfold(double)
+    compiled = frontend.compile(given, backend="eager")
+    assert torch.equal(compiled(torch.ones(2)), given(torch.ones(2)))

@@ -196,9 +196,9 @@ def test_a_root_knows_when_its_code_was_replaced() -> None:
         return x
 
     start = FunctionStart(user)
-    assert start.is_current(None)
+    assert start.is_current(())
     user.__code__ = (lambda x: x + 1).__code__
-    assert not start.is_current(None) and start.with_current_code().code is user.__code__
+    assert not start.is_current(()) and start.with_current_code().code is user.__code__
     user.__code__ = (lambda x, y: x).__code__
     assert start.with_current_code() is None
 

@@ -160,7 +160,7 @@ def test_without_the_operation_that_raised_nothing_is_recovered(monkeypatch) -> 
     monkeypatch.setattr(Failures, "start", Nothing(), raising=False)
     monkeypatch.setattr(Failures, "find", lambda *args: None)
     with pytest.raises(Unrecoverable):
-        kept.resume(GraphFailed(kept, ValueError("x")), Scope({}, {}), lambda step: None)
+        kept.prepare(GraphFailed(kept, ValueError("x")), Scope({}, {}), lambda step: None)
 
 
 def test_an_entry_goes_on_with_what_the_failed_run_has_made() -> None:

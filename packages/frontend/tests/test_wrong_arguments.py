@@ -216,3 +216,38 @@ def test_a_backend_that_returns_nothing_is_told_what_to_return() -> None:
         frontend.BackendFailed, match="returned None, when it was given a graph; a backend returns"
     ):
         frontend.compile(double, backend=lambda module, inputs: None)(X)
+
+
+def takes(x: torch.Tensor, backend: str = "a") -> torch.Tensor:
+    return x * len(backend)
+
+
+def takes_all(x: torch.Tensor, **named: str) -> torch.Tensor:
+    return x * len(named)
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "said"),
+    [
+        (
+            frontend.explain,
+            {"mode": "default"},
+            r"explain\(\) got mode='default', a str; .*takes.* explain\(compiled\)\(\)",
+        ),
+        (
+            frontend.export,
+            {"strict": True},
+            r"export\(\) got strict=True, a bool; .*takes.* export\(\) takes dynamic_shapes",
+        ),
+    ],
+)
+def test_an_option_of_another_function_is_refused_with_a_word_of_what_to_do(call, given, said: str) -> None:
+    for arguments in ((), (torch.ones(2),)):
+        with pytest.raises(frontend.InvalidArgument, match=said):
+            call(takes, *arguments, **given)
+
+
+def test_an_argument_of_the_function_may_have_the_name_of_an_option() -> None:
+    assert frontend.explain(takes, torch.ones(2), backend="ab").graph_count == 1
+    assert frontend.explain(takes_all, torch.ones(2), backend="ab").graph_count == 1
+    assert frontend.export(takes, torch.ones(2), backend="ab").graph_module is not None

@@ -9,23 +9,25 @@ import os
 import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 import torch
 
 from framesmith.frontend import events
-from framesmith.frontend.argument_checks import make_argument_error, make_not_callable_error
+from framesmith.frontend.argument_checks import make_argument_error, make_not_callable_error, name_of
 from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED
 from framesmith.frontend.compile_arguments import require_options
+from framesmith.frontend.directives import is_disabled
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.stances import LISTENER, LIVE_SESSIONS
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.options import Backend
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK
@@ -80,10 +82,10 @@ def compile_object(model: object, options: CompileOptions) -> object:
     # before `callable`: a class can be called, but what is compiled is the call of its instances
     if isinstance(model, type):
         return compile_class(model, options)
-    if isinstance(model, functools.partial):
+    if _is_partial(model):
         inner = compile_object(model.func, options)
         assert callable(inner)
-        return functools.partial(inner, *model.args, **model.keywords)
+        return replace_function(model, inner)
     if callable(model):
         return compile_callable(model, options)
     raise make_not_callable_error("compile()", model)
@@ -105,7 +107,7 @@ def compile_function(
         )
         return function
     # the mark that `torch.compiler.disable` leaves
-    if getattr(function, "_torchdynamo_disable", False):
+    if getattr(function, "_torchdynamo_disable", False) or is_disabled(function):
         return function
     # the function below a compiled one: our dispatchers are not traced
     original = original_of(function)
@@ -119,7 +121,6 @@ def compile_function(
     compiled.__kwdefaults__ = original.__kwdefaults__
     compiled.__dict__[SESSION_ATTRIBUTE] = session
     mark_compiled(compiled, call_owner if is_owned else original, strict=options.fullgraph)
-    LIVE_SESSIONS.add(session)
     return compiled
 
 
@@ -138,12 +139,16 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
             f"this {type(module).__name__} is compiled already, in place, with {known.options}, and compile() was asked for {options}; "
             "call frontend.uncompile(module) before, or compile a function that calls the module for a second form"
         )
+    if is_disabled(module.__dict__.get("_compiled_call_impl")):
+        return module
     call = call_implementation(type(module))
     compiled = compile_function(
         copy_function(call),
         options,
         definition=MethodDefinition(type(module), "_call_impl", call, may_be_shadowed=True),
     )
+    if session_of(compiled) is None:  # the class is disabled
+        return module
     # no reference cycle: the module dies when it is dropped (ADR 0014)
     module._compiled_call_impl = MethodType(compiled, weakref.ref(module))
     return module
@@ -167,8 +172,10 @@ def uncompile(model: Any) -> Any:
     """
     if isinstance(model, MethodType):
         return MethodType(uncompile(model.__func__), model.__self__)
-    if isinstance(model, functools.partial):
-        return functools.partial(uncompile(model.func), *model.args, **model.keywords)
+    if isinstance(model, staticmethod | classmethod):
+        return type(model)(uncompile(model.__func__))
+    if _is_partial(model):
+        return replace_function(model, uncompile(model.func))
     session = session_of(model)
     # a class has no session, its `__call__` has
     if isinstance(model, type):
@@ -216,6 +223,21 @@ def copy_function(function: FunctionType) -> FunctionType:
     return copy
 
 
+def replace_function(
+    given: functools.partial[object], function: Callable[..., object]
+) -> functools.partial[object]:
+    """The same `partial`, of its class and with its attributes, with another function."""
+    made = functools.partial.__new__(type(given), function, *given.args, **given.keywords)
+    vars(made).update(vars(given))
+    return made
+
+
+def _is_partial(model: object) -> TypeGuard[functools.partial[object]]:
+    """Whether this is a `partial` whose class has no call of its own."""
+    known = functools.partial.__call__
+    return isinstance(model, functools.partial) and static_lookup(type(model), "__call__") is known
+
+
 def compile_class(cls: type, options: CompileOptions) -> type:
     """Compile the `__call__` of a class's instances; the class itself is returned."""
     name = "_call_impl" if issubclass(cls, torch.nn.Module) else "__call__"
@@ -236,39 +258,50 @@ def compile_class(cls: type, options: CompileOptions) -> type:
 
 
 def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:
-    """A callable object through its `__call__`; a builtin without Python code stays as it is."""
+    """A callable object through its `__call__`; one without Python code, such as a builtin, stays as it is.
+
+    So does what `lru_cache` makes: the function inside, without its cache, is another one.
+    """
     # statically: neither a metaclass nor `__getattr__` is asked
     method = inspect.getattr_static(type(model), "__call__", None)
     if isinstance(method, FunctionType):
         method = original_of(method)
         definition = MethodDefinition(type(model), "__call__", method)
         return MethodType(compile_function(copy_function(method), options, definition=definition), model)
-    wrapped = getattr(model, "__wrapped__", None)
-    if isinstance(wrapped, FunctionType):
-        return compile_object(wrapped, options)
     return warn_without_code(model)
 
 
 def warn_without_code(model: object) -> object:
     """The object as it is, with a warning: nothing of it can be compiled."""
     name = f"{type(model).__name__} {show_value(model)}"
+    inside = inspect.getattr_static(model, "__wrapped__", None)
+    remedy = (
+        f"compile the function inside and wrap that, as in lru_cache(compile({name_of(inside)}))"
+        if isinstance(inside, FunctionType)
+        else "compile a function that calls it"
+    )
     warn_once(
         f"compile({name})",
         f"compile() got {describe_value(model)}, without Python code of its own: it is returned as it is and runs uncompiled; "
-        "compile a function that calls it",
+        f"{remedy}",
     )
     return model
 
 
 def session_of(model: object) -> Session | None:
-    """The session behind something that `compile` returned, or None."""
+    """The session behind something that `compile` returned, or None.
+
+    `functools.wraps` copies a function's attributes to the wrapper, which may be any object: a session counts only on the
+    function that it was made for.
+    """
     if isinstance(model, torch.nn.Module):
         model = model.__dict__.get("_compiled_call_impl")
     if isinstance(model, MethodType):
         model = model.__func__
-    if isinstance(model, functools.partial):
+    if _is_partial(model):
         return session_of(model.func)
-    return getattr(model, "__dict__", {}).get(SESSION_ATTRIBUTE)
+    session = model.__dict__.get(SESSION_ATTRIBUTE) if isinstance(model, FunctionType) else None
+    return session if isinstance(session, Session) and session.is_of(model) else None
 
 
 def _renew_locks() -> None:

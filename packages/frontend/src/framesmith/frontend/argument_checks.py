@@ -4,8 +4,9 @@ An error shows the value, its type, what is expected, and a near miss. The optio
 `compile_arguments`.
 """
 
-from collections.abc import Callable, Iterable
-from typing import cast
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, cast
 
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.near_misses import near_miss
@@ -53,6 +54,27 @@ def check_text(call: str, name: str, value: object, *, optional: bool = False) -
     """Raises InvalidArgument for what is not a str."""
     if not isinstance(value, str) and not (optional and value is None):
         raise make_argument_error(call, value, "a str, or None" if optional else "a str", name=name)
+
+
+COMPILE_OPTIONS: Final = ("fullgraph", "dynamic", "backend", "mode", "options", "disable")
+"""The arguments of `compile` beside the function."""
+
+
+def refuse_options(
+    call: str, model: Callable[..., object], given: Mapping[str, object], options: Collection[str], hint: str
+) -> None:
+    """Raises InvalidArgument for options of another function, given where keywords are passed on to `model`, which has no
+    parameter of that name. `hint`: what to do instead."""
+    try:
+        parameters = inspect.signature(getattr(model, "forward", model)).parameters
+    except (TypeError, ValueError):  # C code without a signature
+        return
+    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        return
+    for name, value in given.items():
+        if name in options and name not in parameters:
+            said = f"{call} got {name}={describe_value(value)}; keywords are passed on to {name_of(model)}, which does not take it"
+            raise InvalidArgument(f"{said}; {hint}")
 
 
 def require_dimensions(call: str, index: object, rank: int) -> set[int]:

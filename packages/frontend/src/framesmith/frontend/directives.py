@@ -4,9 +4,12 @@
 """
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable
-from types import FunctionType
-from typing import Any, TypeVar, cast
+from types import FunctionType, MethodType
+from typing import Any, Final, TypeVar, cast
+
+import torch
 
 from framesmith.frontend.argument_checks import (
     check_callable,
@@ -20,7 +23,9 @@ from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
+from framesmith.variables.callables.compiled import call_owner, original_of
 from framesmith.variables.callables.functions import DISABLED_MARK, FunctionTracker
 from framesmith.variables.core import (
     DuplicateRow,
@@ -41,31 +46,80 @@ F = TypeVar("F", bound=Callable[..., Any])  # Any: whatever the user's function 
 def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """A form of `fn` that is never traced: it is called natively between two graphs. Also a decorator with arguments.
 
+    A function, method or callable object gives a function. A module is disabled in place and returned (a copy of it is not
+    disabled), and so is a class: what runs when it or one of its instances is called.
     `recursive=False` has no effect beyond that: no frame-evaluation hook would compile what the function calls.
     Raises InvalidArgument for what cannot be called and for wrong types.
     """
     require_flag("disable()", "recursive", recursive)
     check_text("disable()", "reason", reason, optional=True)
     if fn is None:
-        return lambda function: _disable_function(function, recursive, reason)
-    return _disable_function(fn, recursive, reason)
+        return lambda function: _disable_object(function, recursive, reason)
+    return _disable_object(fn, recursive, reason)
 
 
-def _disable_function(fn: F, recursive: bool, reason: str | None) -> F:
+def _disable_object(fn: object, recursive: bool, reason: str | None) -> object:
+    """The disabled form of an object, by its kind."""
+    if isinstance(fn, staticmethod | classmethod):
+        inner = _disable_object(fn.__func__, recursive, reason)
+        assert callable(inner)
+        return type(fn)(inner)
     check_callable("disable()", fn)
     if not recursive:
         warn_once(
             "disable(recursive=False)",
-            f"disable({name_of(fn)}, recursive=False): what the function calls runs uncompiled as well, unless it is "
+            f"disable({name_of(cast(Callable[..., object], fn))}, recursive=False): what the function calls runs uncompiled as well, unless it is "
             "compiled itself; compile the functions that it calls",
         )
+    if isinstance(fn, type):
+        return _disable_class(fn, reason)
+    if isinstance(fn, torch.nn.Module) and calls_compiled_form(type(fn)):
+        # as `compile(module)` does: in place, without a reference cycle (ADR 0013, 0014)
+        native = _disable_function(call_owner, reason)
+        # what a graph break names
+        native.__module__, native.__qualname__ = type(fn).__module__, type(fn).__qualname__
+        fn._compiled_call_impl = MethodType(native, weakref.ref(fn))
+        return fn
+    if isinstance(fn, FunctionType):
+        return _disable_function(original_of(fn), reason)
+    return _disable_function(cast(Callable[..., object], fn), reason)
 
+
+def _disable_function(fn: Callable[..., object], reason: str | None) -> FunctionType:
     @functools.wraps(fn)
     def native(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
 
     native.__dict__[DISABLED_MARK] = reason or True
-    return cast(F, native)
+    return cast(FunctionType, native)
+
+
+_NATIVE: Final = _disable_function(call_owner, None).__code__
+
+
+def is_disabled(value: object) -> bool:
+    """Whether `disable` made this function, or the form of a module that is stored in place.
+
+    By the code that all of them have: `functools.wraps` copies the mark.
+    """
+    if isinstance(value, MethodType):
+        value = value.__func__
+    return isinstance(value, FunctionType) and value.__code__ is _NATIVE
+
+
+def _disable_class(cls: type, reason: str | None) -> type:
+    """Replace what runs when the class or one of its instances is called, as `torch.compiler.disable` does."""
+    for name in ("__init__", "_call_impl" if issubclass(cls, torch.nn.Module) else "__call__"):
+        found = static_lookup(cls, name)
+        if isinstance(found, FunctionType) and not is_disabled(found):
+            setattr(cls, name, _disable_function(found, reason))
+    return cls
+
+
+def calls_compiled_form(cls: type[torch.nn.Module]) -> bool:
+    """Whether a call of a module of this class runs the form of it that is stored in place."""
+    is_script = issubclass(cls, torch.jit.ScriptModule)
+    return not is_script and static_lookup(cls, "__call__") is static_lookup(torch.nn.Module, "__call__")
 
 
 def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) -> Any:

@@ -105,7 +105,12 @@ class ForbiddenInGraph(FramesmithError, RuntimeError):
 
 
 class RecompileError(FramesmithError, RuntimeError):
-    """`config.error_on_recompile` is set and no entry fits. Cure: keep what the message names, or mark it dynamic."""
+    """No entry fits, and no further one may be made: `config.error_on_recompile` is set, or `config.recompile_limit` is reached
+    where nothing may run uncompiled (`fullgraph=True`, `config.fail_on_recompile_limit_hit`).
+
+    Example: `x + len(text)` with nine texts inside `compile(fn, fullgraph=True)`. Cure: keep what the message names, mark it
+    dynamic, or raise the limit.
+    """
 
 
 class UnsoundCode(FramesmithError, RuntimeError):

@@ -6,12 +6,17 @@ What it shows was recorded by `events`.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, cast, final
+from typing import Any, Final, cast, final
 
 import torch
 
 from framesmith.frontend import api
-from framesmith.frontend.argument_checks import check_callable, make_argument_error
+from framesmith.frontend.argument_checks import (
+    COMPILE_OPTIONS,
+    check_callable,
+    make_argument_error,
+    refuse_options,
+)
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
@@ -91,12 +96,21 @@ def _entry_lines(
     return lines
 
 
+_HINT: Final = (
+    "explain() runs a function with an eager backend and the default options: leave it out, or pass that to compile(), call "
+    "what that returns, and then explain(compiled)() without arguments"
+)
+
+
 def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: object) -> Any:
     """What compiling `model` captures. `explain(fn)(*args)` runs it once, with all its effects, with an eager backend, and reports.
 
-    For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far.
+    For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far: so one sees
+    what is captured with other options. Further arguments are those of the call: `explain(fn, *args)`.
+    Raises InvalidArgument for what cannot be called or has no Python code, and for options of `compile`.
     """
     check_callable("explain()", model)
+    refuse_options("explain()", model, extra_kwargs, COMPILE_OPTIONS, _HINT)
     if extra_args or extra_kwargs:
         return explain(model)(*extra_args, **extra_kwargs)
 

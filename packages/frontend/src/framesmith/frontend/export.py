@@ -5,11 +5,11 @@ The parts are in `exporting`: the example call, dynamic shapes, the outer graph.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from torch import fx
 
-from framesmith.frontend.argument_checks import check_callable
+from framesmith.frontend.argument_checks import COMPILE_OPTIONS, check_callable, refuse_options
 from framesmith.frontend.build_entry import BuiltEntry, EntryBuilder
 from framesmith.frontend.cache.session_state import SessionState
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED, FunctionStart, make_scope
@@ -61,6 +61,15 @@ class Exported:
         return self.graph_module(*args, **kwargs)
 
 
+_NOT_TAKEN: Final = (
+    *COMPILE_OPTIONS,
+    "strict",
+    "preserve_module_call_signature",
+    "prefer_deferred_runtime_asserts_over_guards",
+)
+"""Options of `compile`, and of `torch.export.export`."""
+
+
 def export(
     model: Callable[..., object],
     *extra_args: object,
@@ -76,6 +85,7 @@ def export(
     `torch.export.export(exported.graph_module, args)` makes an ExportedProgram of the result.
     """
     check_callable("export()", model)
+    refuse_options("export()", model, extra_kwargs, _NOT_TAKEN, "leave it out: export() takes dynamic_shapes")
     if extra_args or extra_kwargs:
         return export(model, dynamic_shapes=dynamic_shapes)(*extra_args, **extra_kwargs)
 

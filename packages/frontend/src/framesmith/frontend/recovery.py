@@ -12,12 +12,14 @@ run that failed (ADR 0015).
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import CodeType
 from typing import final
 
+from framesmith.frontend.errors import UnsoundCode
 from framesmith.frontend.generated.entry import Entry
-from framesmith.frontend.hidden_frames import hidden
 from framesmith.frontend.new_objects import add_made, check_made
-from framesmith.frontend.options import TracePolicy
+from framesmith.frontend.options import TracePolicy, current_config
+from framesmith.frontend.reports import GOES_ON, report_bug
 from framesmith.graph.failures import Failures, GraphFailed, Replay, Unrecoverable
 from framesmith.guards import Scope, Source
 from framesmith.guards.sources import NewObject
@@ -47,11 +49,34 @@ class Recovery:
     inputs: tuple[Source, ...]
     made: tuple[NewObject, ...] = ()
 
-    @hidden
-    def resume(
+    def prepare_or_report(
+        self,
+        failure: GraphFailed,
+        scope: Scope,
+        partial_of: Callable[[int], PartialEntry | None],
+        code: CodeType,
+    ) -> tuple[Entry, Scope] | None:
+        """What `prepare` gives; None where the graph's exception goes on as it is.
+
+        A bug of ours is reported and does not replace that exception, which is the user's, also with `fullgraph`.
+        """
+        try:
+            return self.prepare(failure, scope, partial_of)
+        except Unrecoverable:
+            return None
+        except UnsoundCode:  # the configuration asks for this error
+            raise
+        except Exception as bug:
+            if current_config().raise_bugs:
+                raise
+            report_bug(bug, code, GOES_ON)
+            return None
+
+    def prepare(
         self, failure: GraphFailed, scope: Scope, partial_of: Callable[[int], PartialEntry | None]
-    ) -> object:
-        """Do what the program did before the operation that raised, then run that natively; what the partial entry returns.
+    ) -> tuple[Entry, Scope]:
+        """The entry that does what the program did before the operation that raised, then runs that natively, and where it
+        reads its values. It has to run next in this thread, which gives it the tensors of the run that failed.
 
         `partial_of` gives the partial entry of a step. Raises Unrecoverable where this cannot be done.
         """
@@ -68,4 +93,4 @@ class Recovery:
         # before `give`: values that are given and not taken would be found by the next call of this thread
         check_made(partial.entry.loads, made)
         partial.replay.give(found.known, error if ran else None)
-        return partial.entry.function(*[source.read(scope) for source in partial.entry.loads])
+        return partial.entry, scope

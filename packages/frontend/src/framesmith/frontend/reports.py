@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from types import CodeType
+from typing import Final
 
 from framesmith.frontend import events
 from framesmith.frontend.errors import TracingBugWarning
@@ -31,11 +32,18 @@ def report_dynamic(function: str, sources: Iterable[str]) -> None:
         events.log("dynamic", "%s: %s is symbolic from now on", function, source)
 
 
-def report_bug(error: Exception, code: CodeType) -> None:
-    """Warn the user of a bug in framesmith, with what is needed to report it."""
+RUNS_UNCOMPILED: Final = "The function runs uncompiled."
+GOES_ON: Final = (
+    "An operation of the program raised before; that exception goes on, without what the program did between the "
+    "beginning of the graph and the operation."
+)
+
+
+def report_bug(error: Exception, code: CodeType, then: str = RUNS_UNCOMPILED) -> None:
+    """Warn the user of a bug in framesmith, with what is needed to report it. `then`: what the call does."""
     warn(
         f"framesmith has a bug: tracing {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) raised "
-        f"{type(error).__name__}: {error}. The function runs uncompiled. Set frontend.config.raise_bugs = True "
+        f"{type(error).__name__}: {error}. {then} Set frontend.config.raise_bugs = True "
         "to see the whole traceback, and please report it.",
         TracingBugWarning,
     )

@@ -134,7 +134,7 @@ class ResettableSession(Protocol):
 
 
 LIVE_SESSIONS: "Final[weakref.WeakSet[ResettableSession]]" = weakref.WeakSet()
-"""The sessions of all compiled functions."""
+"""All sessions: of compiled functions, and of the forms of these that a stance has compiled with another backend."""
 
 
 @final

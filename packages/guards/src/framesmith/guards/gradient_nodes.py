@@ -7,8 +7,9 @@ That takes microseconds, so it is asked again only when torch has registered any
 there (the reducer of data parallel training) are not seen.
 """
 
+import os
 import threading
-from typing import Final, final
+from typing import final
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -32,9 +33,15 @@ class _Known:
 
     free = _Free(-1)
     used = 0
+    lock = threading.Lock()
 
 
-_LOCK: Final = threading.Lock()
+def _renew_lock() -> None:
+    """In a forked child: no thread that held the lock exists there."""
+    _Known.lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def has_node_hooks(leaf: torch.Tensor) -> bool:
@@ -43,7 +50,7 @@ def has_node_hooks(leaf: torch.Tensor) -> bool:
     # Without the lock: `free` is one object, whose leaves belong to its own count.
     if RemovableHandle.next_id - _Known.used == free.registered and id(leaf) in free.leaves:
         return False
-    with _LOCK:
+    with _Known.lock:
         registered = RemovableHandle.next_id - _Known.used
         if registered != _Known.free.registered:
             _Known.free = _Free(registered)

@@ -3,6 +3,7 @@
 Where the trace of a method begins: `cache.trace_start`. Who makes compiled methods: `api`.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -10,9 +11,10 @@ from typing import final
 
 from framesmith.frontend.exits.ending import EntryEnding
 from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import ClassAttribute, CodeIs, HasInstanceAttribute, TypeIs
-from framesmith.guards.sources import Local, Pinned
+from framesmith.guards.sources import Item, Local, Pinned
 from framesmith.variables.callables.compiled import is_compiled, original_of
 from framesmith.variables.core import TraceContext
 from framesmith.variables.nn.nn_modules import module_namespace
@@ -46,20 +48,19 @@ class MethodDefinition:
             and original_of(found).__code__ is self.original.__code__
         )
 
-    def guard(self, tx: TraceContext, code: CodeType, asked: str) -> None:
-        """Guard that a call still finds what was compiled, and that its function has this code."""
-        # on the class that defines it: what a call finds there decides, whatever class inherits it
-        tx.guard(
-            Pinned(self.cls, class_name(self.cls)),
-            ClassAttribute(self.name, static_lookup(self.cls, self.name)),
-            asked,
-        )
+    def guard(self, tx: TraceContext, code: CodeType, owner: object, asked: str) -> None:
+        """Guard that a call on this owner still finds what was compiled, and that its function has this code."""
+        # The class that the owner has now: `__class__` may have been replaced. What a call finds there decides, whatever
+        # class it inherits that from.
+        kind, source = type(owner), owner_source(code)
+        found = ClassAttribute(self.name, static_lookup(kind, self.name))
+        tx.guard(Pinned(kind, class_name(kind)), found, asked)
         tx.guard(Pinned(self.original, self.name), CodeIs(code), asked)
+        if source.base is not None:
+            tx.guard(source.base, TypeIs(tuple), asked)  # first, as for each value that is read from another
+        tx.guard(source, TypeIs(kind), asked)
         if self.may_be_shadowed:
-            # the first parameter, whatever the user calls it
-            owner = Local(code.co_varnames[0])
-            tx.guard(owner, TypeIs(self.cls), asked)
-            tx.guard(owner, HasInstanceAttribute(self.name, False), asked)
+            tx.guard(source, HasInstanceAttribute(self.name, False), asked)
 
     def write_call(self, writer: EntryWriter, owner: str, arguments: Sequence[str]) -> EntryEnding:
         """Call what a call of the method would find now; the owner is the first of the arguments."""
@@ -68,3 +69,18 @@ class MethodDefinition:
         # looked up on the type, as CPython does for a special method
         kind = f"{writer.constant(type, 'type')}({owner})"
         return EntryEnding((f"return {kind}.{self.name}({', '.join(arguments)})",))
+
+
+def owner_source(code: CodeType) -> Source:
+    """Where a method of this code has its owner: the first parameter, whatever the user calls it, or the first of `*args`."""
+    if code.co_argcount:
+        return Local(code.co_varnames[0])
+    return Item(Local(code.co_varnames[code.co_kwonlyargcount]), 0)
+
+
+def owner_of(code: CodeType, values: Sequence[object]) -> object:
+    """The owner in a call with these values of the parameters, in the order of `co_varnames`; None where none was passed."""
+    if code.co_argcount or not values:
+        return values[0] if values else None
+    rest = values[code.co_kwonlyargcount] if code.co_flags & inspect.CO_VARARGS else ()
+    return rest[0] if isinstance(rest, tuple) and rest else None

@@ -6,19 +6,43 @@ Not here: the limit itself, which `CompiledUnit._find_or_make_entry` enforces.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import CodeType
+from typing import Final
 
-from framesmith.frontend.events import add_reading_line
+from framesmith.frontend.events import add_reading_line, collapse_repeats
+from framesmith.frontend.options import CompileOptions, Config
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.parameter_names import is_variable, variable_of
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
 from framesmith.guards.sources import Global, Local
 
+RUNS_UNCOMPILED: Final = "calls that fit none of them run uncompiled from now on, the entries keep serving."
 
-def limit_text(function: str, code: CodeType, entries: Sequence[GuardSet], scope: Scope, limit: int) -> str:
-    """The whole message: the value for which most entries reject the call, with its line, and the remedy."""
+
+def refusal_of(settings: Config, options: CompileOptions) -> str | None:
+    """Why a call that no entry fits is an error when the limit is reached; None where it runs uncompiled."""
+    if settings.fail_on_recompile_limit_hit:
+        return "config.fail_on_recompile_limit_hit is set"
+    return "compile() was told fullgraph=True, where nothing runs uncompiled" if options.fullgraph else None
+
+
+def write_refusal(refusal: str, failures: Iterable[Failure]) -> str:
+    """What the error says in place of `RUNS_UNCOMPILED`; `failures`: why each entry rejects the call."""
+    said = f"a call that fits none of them is an error, since {refusal}. Why each rejects this one:"
+    return "\n  ".join([said, *collapse_repeats([failure.text for failure in failures])])
+
+
+def limit_text(
+    function: str,
+    code: CodeType,
+    entries: Sequence[GuardSet],
+    scope: Scope,
+    limit: int,
+    then: str = RUNS_UNCOMPILED,
+) -> str:
+    """The whole message: what happens then, the value for which most entries reject the call, with its line, and the remedy."""
     head = (
-        f"{function} ({code.co_filename}:{code.co_firstlineno}) has {limit} {'entry' if limit == 1 else 'entries'} (config.recompile_limit): "
-        "calls that fit none of them run uncompiled from now on, the entries keep serving."
+        f"{function} ({code.co_filename}:{code.co_firstlineno}) has {limit} {'entry' if limit == 1 else 'entries'} "
+        f"(config.recompile_limit): {then}"
     )
     failure = most_frequent([all_failures(guards, scope) for guards in entries])
     if failure is None:

@@ -19,6 +19,7 @@ from framesmith.frontend.cache.trace_start import COPIED_ATTRIBUTES, FunctionSta
 from framesmith.frontend.cache.unit import CompiledUnit, Continuations
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.stances import LIVE_SESSIONS
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph.options import Backend
 
@@ -51,11 +52,17 @@ class Session:
         # weak: the compiled function owns its unit, as what its dispatcher calls on a miss
         self._root: weakref.ReferenceType[CompiledUnit] | None = None
         self._others: dict[str | int, FunctionType] = {}  # by backend
+        # here, so that no session is left out: those of `_others` have locks too
+        LIVE_SESSIONS.add(self)
 
     @property
     def options(self) -> CompileOptions:
         """What `compile` was told."""
         return self._state.options
+
+    def is_of(self, function: object) -> bool:
+        """Whether this is the compiled function that the session was made for."""
+        return self.compiled is not None and self.compiled() is function
 
     @property
     def history(self) -> events.History:

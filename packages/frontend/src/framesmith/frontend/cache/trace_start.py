@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import CellType, CodeType, FunctionType
 from typing import Final, final
 
-from framesmith.frontend.cache.method_definition import MethodDefinition
+from framesmith.frontend.cache.method_definition import MethodDefinition, owner_of, owner_source
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -18,7 +18,7 @@ from framesmith.frontend.tracing.machine import Machine, new_frame
 from framesmith.guards import Guard, Reason, Scope
 from framesmith.guards.kinds import CodeIs, SameObject
 from framesmith.guards.scope import Readable
-from framesmith.guards.sources import Attribute, Local, Own
+from framesmith.guards.sources import Attribute, Item, Local, Own
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.core import TraceContext, Tracker
@@ -72,7 +72,7 @@ class FunctionStart:
 
     def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Push the frame at its first instruction, its arguments wrapped but not read. There is nothing to raise."""
-        self._guard_identity(tx)
+        self._guard_identity(tx, values)
         names = Signature.of_function(self.code).names
         arguments = {name: lazy(tx, value, Local(name)) for name, value in zip(names, values, strict=True)}
         cells = tuple(
@@ -85,7 +85,7 @@ class FunctionStart:
         machine.frames.append(frame)
         return None
 
-    def _guard_identity(self, tx: TraceContext) -> None:
+    def _guard_identity(self, tx: TraceContext, values: Sequence[object]) -> None:
         definition, asked = self.definition, "it is what was compiled"
         if definition is None:
             function = Own(FUNCTION, label=self.code.co_qualname)
@@ -94,17 +94,18 @@ class FunctionStart:
                 held = SameObject(Attribute(function, name), Own(name, label=f"the copy of {name}"))
                 tx.guards.add(Guard.relation(held, Reason("it was copied")))
             return
-        definition.guard(tx, self.code, asked)
+        definition.guard(tx, self.code, owner_of(self.code, values), asked)
 
     def copy_defaults(self) -> None:
         """The compiled function has the original's present defaults from now on, and its entries serve again."""
         for name in COPIED_ATTRIBUTES:
             self.own[Own(name)].cell_contents = getattr(self.function, name)
 
-    def is_current(self, owner: object) -> bool:
-        """Whether a call still runs the code from which entries are made here. `owner`: the first argument of a method."""
+    def is_current(self, values: Sequence[object]) -> bool:
+        """Whether a call with these values of the parameters still runs the code from which entries are made here."""
         if self.definition is None:
             return self.function.__code__ is self.code
+        owner = owner_of(self.code, values)
         return self.definition.original.__code__ is self.code and self.definition.is_found_by(owner)
 
     def with_current_code(self) -> "FunctionStart | None":
@@ -128,7 +129,10 @@ class FunctionStart:
         """Call what a call would find now, which is another function than the compiled one."""
         if self.definition is None:
             return self.write_call(writer, self.function)
-        owner = writer.load(Local(self.code.co_varnames[0]))
+        source = owner_source(self.code)
+        owner = (
+            f"{writer.load(source.base)}[{source.key}]" if isinstance(source, Item) else writer.load(source)
+        )
         return self.definition.write_call(writer, owner, self._write_arguments(writer))
 
     def write_call(self, writer: EntryWriter, function: FunctionType) -> EntryEnding:

@@ -23,7 +23,12 @@ from framesmith.frontend.build_entry import (
 )
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
-from framesmith.frontend.cache.recompile_limit import limit_text
+from framesmith.frontend.cache.recompile_limit import (
+    RUNS_UNCOMPILED,
+    limit_text,
+    refusal_of,
+    write_refusal,
+)
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompile, record_shared
 from framesmith.frontend.cache.session_state import EntryPostponed, SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
@@ -56,7 +61,7 @@ from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
-from framesmith.graph.failures import GraphFailed, Unrecoverable
+from framesmith.graph.failures import GraphFailed
 from framesmith.graph.options import Backend
 from framesmith.guards import Examination, Failure, Scope, examine, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
@@ -218,15 +223,22 @@ class CompiledUnit:
         # they lead to frames of ours that hold the user's values (ADR 0014)
         failure.__traceback__ = failure.__context__ = None
         assert isinstance(recovery, Recovery)
-        is_recovered = True
         try:
-            result = recovery.resume(
-                failure, self._scope_of(values), lambda step: self._get_partial(recovery, step, values)
+            ready = recovery.prepare_or_report(
+                failure,
+                self._scope_of(values),
+                lambda step: self._get_partial(recovery, step, values),
+                self.start.code,
             )
-        except Unrecoverable:
-            is_recovered = False
-        if not is_recovered:  # outside of the handler, which would be the context of what the frames raise
+        except BaseException:
+            self._leave_frames(values)
+            raise
+        if ready is None:  # outside of the handler, which would be the context of what the frames raise
             result = self._raise_in_frames(error, values)
+        else:
+            entry, scope = ready
+            # no name for what is read, as in `handle_miss`
+            result = entry.function(*[source.read(scope) for source in entry.loads])
         return result if self._session is None else run_tail_calls(result)
 
     def _leave_frames(self, values: Sequence[object]) -> None:
@@ -293,7 +305,7 @@ class CompiledUnit:
                 else self._make_entry_with_backend(stance.first_call, self._session)
             )
         if len(entries) >= settings.recompile_limit:
-            self._report_limit(scope, settings)
+            self._report_limit(scope, settings, failures)
             return self._get_native_entry()
         # once more: the policy learns from all failed guards of an entry, a message needs the first
         misses = [examine(entry.guards, scope) for entry in entries]
@@ -323,7 +335,7 @@ class CompiledUnit:
         if self._session is None or not isinstance(start, FunctionStart):
             return True
         self._session.follow_defaults()
-        if start.is_current(values[0] if values else None):
+        if start.is_current(values):
             return True
         self._native = None
         current = start.with_current_code()
@@ -340,22 +352,21 @@ class CompiledUnit:
         )
         return False
 
-    def _report_limit(self, scope: Scope, settings: Config) -> None:
+    def _report_limit(self, scope: Scope, settings: Config, failures: Sequence[Failure]) -> None:
         """Warn once in a session that the limit is reached; its history notes it once for each compiled unit.
 
-        Raises RecompileError with `config.fail_on_recompile_limit_hit`.
+        Raises RecompileError, at each such call, where nothing may run uncompiled.
         """
-        if self._is_reported:
+        refusal = refusal_of(settings, self._state.options)
+        if self._is_reported and refusal is None:
             return
-        self._is_reported = True
         guards = [entry.guards for entry in self.dispatcher.entries]
-        text = self.names.text(
-            limit_text(self.names.function, self.names.code, guards, scope, settings.recompile_limit)
-        )
-        if settings.fail_on_recompile_limit_hit:
-            # so that the next call raises as well
-            self._is_reported = False
-            raise RecompileError(f"config.fail_on_recompile_limit_hit is set: {text}")
+        then = RUNS_UNCOMPILED if refusal is None else write_refusal(refusal, failures)
+        limit, code = settings.recompile_limit, self.names.code
+        text = self.names.text(limit_text(self.names.function, code, guards, scope, limit, then))
+        if refusal is not None:
+            raise RecompileError(text)
+        self._is_reported = True
         if not self._state.history.notes:
             warn(text, RecompileLimitWarning)
         self._state.history.notes.append(text)
@@ -426,7 +437,8 @@ class CompiledUnit:
         except (FramesmithError, EntryPostponed):
             raise
         except BackendFailed as error:
-            if not settings.suppress_errors:
+            # with `fullgraph` as below; so does torch.compile
+            if not settings.suppress_errors or self._state.options.fullgraph:
                 raise
             warn(f"{error}; {self.start.code.co_qualname} runs uncompiled", TracingBugWarning)
             return self._build_uncompiled(error)

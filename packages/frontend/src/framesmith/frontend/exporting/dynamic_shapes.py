@@ -24,12 +24,11 @@ _HINTS: Final = {"AUTO": WEAK_DYNAMIC_MARK, "DYNAMIC": DYNAMIC_MARK, "STATIC": S
 @final
 @dataclass(slots=True)
 class DeclaredSizes:
-    """What was declared for one tensor: dimensions by mark, inclusive bounds, and the name of each dimension."""
+    """What was declared for one tensor: dimensions by mark, and inclusive bounds."""
 
     tensor: torch.Tensor
     marks: dict[str, set[int]] = field(default_factory=dict)
     bounds: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    names: dict[int, str] = field(default_factory=dict)
 
 
 @final
@@ -164,8 +163,7 @@ def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None
         return
     # hints such as `Dim.AUTO` have a `type`, named dimensions a `__name__`
     mark = _HINTS.get(getattr(getattr(size, "type", None), "name", ""), DYNAMIC_MARK)
-    name = getattr(size, "__name__", None)
-    if mark is DYNAMIC_MARK and name is None and not hasattr(size, "type"):
+    if mark is DYNAMIC_MARK and not hasattr(size, "__name__") and not hasattr(size, "type"):
         raise ExportError(
             f"dynamic_shapes gives {describe_value(size)} for dimension {dim} of {path}; "
             "give a torch.export.Dim, an int or None"
@@ -173,8 +171,6 @@ def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None
     declared.marks.setdefault(mark, set()).add(dim)
     if mark is STATIC_MARK:
         return
-    if name is not None:
-        declared.names[dim] = name
     low, high = _bound(getattr(size, "min", None)), _bound(getattr(size, "max", None))
     if (low is not None and actual < low) or (high is not None and actual > high):
         raise ExportError(f"dimension {dim} of {path} is {actual} in the example, which is outside of {size}")

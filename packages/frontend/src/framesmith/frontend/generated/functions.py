@@ -97,9 +97,7 @@ class Template:
             cells.update((name, own[source]) for name, source in self.open.items())
         cells.update((name, CellType(value)) for name, value in (more or {}).items())
         closure = tuple([cells[name] for name in self.code.co_freevars])
-        function = FunctionType(self.code, namespace, self.code.co_name, None, closure)
-        function.__qualname__ = self.code.co_qualname
-        return function
+        return FunctionType(self.code, namespace, self.code.co_name, None, closure)
 
 
 def generate_template(
