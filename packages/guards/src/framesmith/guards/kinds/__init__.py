@@ -29,6 +29,7 @@ from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorPropert
 from framesmith.guards.kinds.tensor_spec import TensorSpec
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo, NotEqualTo, Truthy
+from framesmith.guards.kinds.warning_hooks import ShowsWarningsPlainly
 from framesmith.guards.kinds.weak_references import NotWeaklyObserved, is_weakly_observed
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "SameOverlap",
     "SameStorage",
     "ShapeExpression",
+    "ShowsWarningsPlainly",
     "TensorChange",
     "TensorIs",
     "TensorProperty",
