@@ -19,6 +19,7 @@ from framesmith.guards.kinds.containers import (
     KeysAre,
     LengthIs,
 )
+from framesmith.guards.kinds.ends import EndsUnseen
 from framesmith.guards.kinds.functions import CodeIs
 from framesmith.guards.kinds.gradient_nodes import NoNodeHooks
 from framesmith.guards.kinds.identity import Identical, NotIdentical, WeaklyIdentical
@@ -41,6 +42,7 @@ __all__ = [
     "CodeIs",
     "DistinctObjects",
     "DistinctStorages",
+    "EndsUnseen",
     "EqualTo",
     "GlobalState",
     "HasInstanceAttribute",
