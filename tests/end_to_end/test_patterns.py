@@ -145,3 +145,39 @@ def args():
 
 def test_class_patterns_with_a_metaclass():
     check_source(CLASSES_WITH_A_METACLASS, breaks=0)
+
+
+NAMES_OF_A_CLASS = """
+import torch
+
+class Text(str):
+    pass
+
+class C({base}):
+    __match_args__ = {names}
+
+c = C()
+
+def f(x):
+    match c:
+        case C(v):
+            return x + 1, v
+    return x
+
+def args():
+    return (torch.ones(3),)
+"""
+
+
+@pytest.mark.parametrize("base", ["int", "object"])
+@pytest.mark.parametrize("names", ["None", "False", "[]", "()", "(3,)", "(Text('real'),)"])
+def test_positional_names_that_are_no_tuple_of_names_are_an_error(names, base):
+    check_source(NAMES_OF_A_CLASS.format(base=base, names=names))
+
+
+def test_positional_names_may_be_none_by_the_metaclass():
+    program = NAMES_OF_A_CLASS.replace("__match_args__ = {names}", "pass").format(base="int, metaclass=Meta")
+    meta = (
+        "class Meta(type):\n    def __getattr__(cls, name):\n        return {'__match_args__': None}[name]\n"
+    )
+    check_source(meta + program)

@@ -92,7 +92,7 @@ def test_a_dispatcher_is_freed_with_what_its_entries_hold() -> None:
 
 
 def test_generated_functions_take_the_users_place() -> None:
-    identity = Identity("f", "C.f", "/somewhere/user.py", 10)
+    identity = Identity("f", "C.f", "/somewhere/user.py", 10, 0)
     made = generate_function("x", [("y = x + one", 41), ("raise ValueError(y)", 7)], {"one": 1}, identity, {})
     try:
         made(1)

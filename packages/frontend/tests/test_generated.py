@@ -23,7 +23,7 @@ def identity(x):
 
 
 def text(lines: list[str], **more) -> EntryText[str]:
-    place = Identity("f", "C.f", "user.py", 7)
+    place = Identity("f", "C.f", "user.py", 7, 0)
     numbered = tuple((line, 7 + index) for index, line in enumerate(lines))
     return EntryText(place, {}, GuardSet(), (Local("x"),), ("x",), numbered, {"one": 1}, **more)
 

@@ -116,6 +116,12 @@ def test_a_native_form_is_written_from_its_operands() -> None:
     assert [outcome.pushes for outcome in form.outcomes] == [(table.RESULT,)]
 
 
+@pytest.mark.parametrize(("operands", "text"), [(["x", "y"], "{x, y}"), ([], "{*()}")])
+def test_a_native_set_is_a_set_also_without_items(operands, text) -> None:
+    form = catalog.OPCODES.natives[Kind.BUILD_SET](None, operands, None)
+    assert form.statements == (f"{table.RESULT} = {text}",)
+
+
 def asserting(x):
     assert x, f"{x} is too small"
     return x

@@ -12,18 +12,16 @@ from framesmith.frontend.tracing.decomposed_generators import (
     depth_of_real_generator,
     find_decomposed_generators,
 )
-from framesmith.frontend.tracing.finalizers import (
-    has_observable_lifetime,
-    has_pending_cleanup,
-    holds_finalized,
-    is_finalized,
-    leads_to_any,
-)
+from framesmith.frontend.tracing.finalizers import has_observable_lifetime, has_pending_cleanup
 from framesmith.frontend.tracing.generators import SymbolicGenerator, has_user_handler
 from framesmith.frontend.tracing.observed_values import ObservedValues
+from framesmith.frontend.tracing.unseen_ends import guard_unseen_ends
 from framesmith.frontend.tracing.value_end_state import EndingValue, ValueEnds
 from framesmith.frontend.tracing.value_ends import check_lost_values, is_still_held, keep_until_replayed
-from framesmith.variables.core import Constant
+from framesmith.guards.finalized import holds_finalized, is_finalized, leads_to_any
+from framesmith.guards.kinds import EndsUnseen
+from framesmith.guards.sources import Local
+from framesmith.variables.core import Constant, Lazy
 from framesmith.variables.core.remains import remains_of
 
 
@@ -179,3 +177,15 @@ def test_a_weak_reference_that_the_trace_makes_is_noted(maker) -> None:
     trace = trace_of(referring.__code__, x=Finalized(), make=maker)
     trace.interpreter.run()
     assert trace.machine.value_ends.references or trace.machine.frames
+
+
+def test_what_is_let_go_of_is_guarded_and_what_is_handed_on_is_not() -> None:
+    trace = frame_at(suspended, 0, x=[])
+    machine = trace.machine
+    given = [
+        Lazy(value, Local(name), None) for name, value in (("kept", 1), ("lost", 2), ("seen", Finalized()))
+    ]
+    machine.value_ends.given += given
+    known = trace.tx.guards.mark()
+    guard_unseen_ends(machine, [[given[0]]], [])
+    assert [guard.claim for guard in trace.tx.guards.added_since(known)] == [EndsUnseen()]

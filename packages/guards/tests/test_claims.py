@@ -88,6 +88,13 @@ REFERRED = Thing()
 REFERENCE = weakref.ref(REFERRED)
 
 # claim, values it accepts, values it refuses
+
+
+class Finalized:
+    def __del__(self) -> None:
+        pass
+
+
 CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.TypeIs(int), [1, 1 << 90], [True, 1.0, None, "a"]),
     (k.TypeIs(Thing), [Thing()], [Part(), Thing]),
@@ -166,6 +173,7 @@ CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.TensorProperty("is_leaf", True), [T], [OUTPUT]),
     (k.TensorProperty("_is_view", False), [T], [T[0], 5]),
     (k.NoNodeHooks(), [T, torch.ones(2, requires_grad=True)], [HOOKED, HOOKED_BEFORE, 5]),
+    (k.EndsUnseen(), [5, None, [1, (2,)], Thing(a=1), T], [Finalized(), [Finalized()], Thing(a=Finalized())]),
     (k.NotWeaklyObserved(), [OBJECT, 5, Thing(), REFERENCE], [REFERRED, weakref.proxy(THING)]),
 ]
 

@@ -20,6 +20,7 @@ from framesmith.frontend.tracing.finalizers import has_pending_cleanup
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeHere, RunRestNatively, TraceEnd
+from framesmith.frontend.tracing.unseen_ends import guard_unseen_ends
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.frontend.tracing.value_ends import keep_until_replayed
 from framesmith.graph.failures import Replay
@@ -53,6 +54,7 @@ def write_ending(
         setter = writer.constant(setting.set, f"set_{setting.name}")
         writer.statement(f"{setter}({writer.constant(value, setting.name)})")
     lines = ending_lines(writer, machine, resumption, end, replay)
+    guard_unseen_ends(machine, resumption.handed, resumption.operands)
     # at the end: all is built as an object by now that will be one
     resumption.check_decomposed()
     return resumption.calls.make_ending(lines)

@@ -40,12 +40,13 @@ _CLASS_MAKERS: Final[tuple[object, ...]] = (
         for name in ("NamedTuple", "NewType", "ParamSpec", "TypedDict", "TypeVar", "_caller")
     ),
 )
-_NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log, *_CLASS_MAKERS)
+# `compile` takes the future statements of the frame that calls it
+_NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log, compile, *_CLASS_MAKERS)
 
 
 def names_its_caller(value: Tracker) -> bool:
-    """Whether a value is a function that reports the line of its caller, or makes
-    a class in the caller's module, and reads nothing else of it."""
+    """Whether a value is a function that reports the line of its caller, makes a class in the caller's module, or takes
+    its future statements, and reads nothing else of it."""
     if isinstance(value, Lazy) and not value.is_realized:
         # not realized: that would add guards on a value which the native operation takes as it is
         found = value.peek

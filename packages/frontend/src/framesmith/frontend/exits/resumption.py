@@ -25,7 +25,7 @@ from framesmith.frontend.tracing.resume_points import FrameSnapshot, take_snapsh
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR
 from framesmith.variables.callables.generators import GeneratorTracker
-from framesmith.variables.core import Tracker
+from framesmith.variables.core import Null, Tracker
 
 
 @final
@@ -41,6 +41,10 @@ class Resumption:
         self._decomposed = find_decomposed_generators(machine, others)
         self._weakly_held = WeaklyHeld(machine, writer)
         self.calls = TailCallWriter(writer)
+        self.handed: list[list[Tracker]] = []
+        """What each way out hands over."""
+        self.operands: Sequence[Tracker] = ()
+        """What the operation takes that runs natively."""
 
     def is_decomposed(self, generator: GeneratorTracker) -> bool:
         """Whether a generator is handed over decomposed."""
@@ -54,6 +58,7 @@ class Resumption:
 
     def note_operands(self, operands: Sequence[Tracker], makes_weak_references: bool) -> None:
         """The operands of an operation that runs natively: weak references to them may exist from then on."""
+        self.operands = [value for value in operands if not isinstance(value, Null)]
         self._weakly_held.note_operands(operands, makes_weak_references)
 
     def drops_cleanup(self, frame: Frame) -> bool:
@@ -110,9 +115,11 @@ class Resumption:
     ) -> FrameSnapshot:
         """A snapshot of these frames; its point also says what is borrowed and whether weak references were made."""
         snapshot = take_snapshot(layouts, frames, self._decomposed, self._keeps, raises=raises)
+        values = ResumeState(snapshot.states, []).flatten()
+        self.handed.append([value for value in values if value is not None])
         borrowed = [
             position
-            for position, value in enumerate(ResumeState(snapshot.states, []).flatten())
+            for position, value in enumerate(values)
             if value is not None and is_borrowed(self._machine, value)
         ]
         watched = self._machine.value_ends.watched

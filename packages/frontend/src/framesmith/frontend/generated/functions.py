@@ -6,11 +6,16 @@ shared as well, and those whose contents each function has of its own are added 
 lines say is written by `generated.source_writer` and `generated.dispatcher`.
 """
 
+import __future__
+
+import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 from types import CellType, CodeType, FunctionType
-from typing import final
+from typing import Final, final
 
 from framesmith.bytecode.relocate import relocate_lines
 from framesmith.frontend.generated.verification import verify_if_enabled
@@ -19,6 +24,11 @@ from framesmith.guards.family_checks import FamilyCheck
 from framesmith.guards.names import PREFIX
 from framesmith.guards.sources import Own
 
+# CO_NESTED is the flag of an old future statement, which says something about the code itself
+_FUTURE: Final = (
+    reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+    & ~inspect.CO_NESTED
+)
 _OUTER = f"{PREFIX}outer"
 
 Line = tuple[str, int]
@@ -35,17 +45,20 @@ def spelling(name: str) -> str:
 @final
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The name, file and first line that generated code takes on."""
+    """The name, file, first line and future statements that generated code takes on."""
 
     name: str
     qualname: str
     filename: str
     firstlineno: int
+    future: int
+    """The flags of `from __future__ import ...`: `compile` takes them from the frame that calls it."""
 
     @staticmethod
     def of(code: CodeType) -> "Identity":
         """Those of the user's code object."""
-        return Identity(code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno)
+        future = code.co_flags & _FUTURE
+        return Identity(code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno, future)
 
     def as_hidden(self) -> "Identity":
         """The same for code that runs between the user's functions: counts of frames pass over it (ADR 0016), and a
@@ -152,7 +165,8 @@ def bind_families(constants: Mapping[str, object], identity: Identity) -> dict[s
 
 def set_user_lines(code: CodeType, lines: Sequence[Line], identity: Identity) -> CodeType:
     """The code with the user's name and lines."""
-    named = code.replace(co_name=identity.name, co_qualname=identity.qualname)
+    flags = code.co_flags | identity.future
+    named = code.replace(co_name=identity.name, co_qualname=identity.qualname, co_flags=flags)
     return verify_if_enabled(relocate_lines(named, user_lines(lines, identity), identity.firstlineno))
 
 

@@ -56,7 +56,7 @@ class NativeContinuation:
         self._form = point.form
         self._layouts = (*point.frames, *map(make_suspended_start, point.generators))
         self._namespaces = namespaces
-        self._codes: dict[tuple[int, int, int, bool], CodeType] = {}
+        self._codes: dict[tuple[int, int, tuple[StackItem, ...], bool], CodeType] = {}
         self._passages: dict[int, Passage] = {}
         self._synthetic_frames: dict[int, Callable[..., object] | None] = {}
         self._reference_counts = Counter(
@@ -272,7 +272,7 @@ class NativeContinuation:
         return self._passages[depth]
 
     def _get_code(self, number: int, index: int, slots: tuple[StackItem, ...], raises: bool) -> CodeType:
-        key = (number, index, len(slots), raises)
+        key = (number, index, slots, raises)
         if key not in self._codes:
             layout = self._layouts[number]
             native = ResumeLayout(slots, layout.locals, raises)

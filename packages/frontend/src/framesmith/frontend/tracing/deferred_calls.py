@@ -5,6 +5,10 @@
 
 A warning may be an exception, and is nothing at all where it is ignored: the filters decide, which the trace reads and
 guards. Where the trace itself has changed them, only a warning that is ignored or recorded is modelled.
+
+Each object has one place in the order of changes, that of its first one. So a call is deferred only where it runs no code
+of the user, who would see in it what is changed later: not where a warning has a class with code of its own, or is shown
+by a `showwarning` or written to a `sys.stderr` of the program.
 """
 
 import _warnings
@@ -13,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from types import BuiltinMethodType
+from types import BuiltinMethodType, NoneType
 from typing import Final, final
 
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -22,13 +26,16 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import PRINT_OR_LOG
-from framesmith.guards.kinds import KeysAre, TypeIs
+from framesmith.guards.class_lookup import is_heap_type
+from framesmith.guards.kinds import KeysAre, ShowsWarningsPlainly, TypeIs
 from framesmith.guards.sources import Attribute, Pinned
+from framesmith.guards.warning_hooks import is_shown_plainly
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Constant, PendingCall, Rows, TraceContext, Tracker, Writer
 from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.objects.lookup import find
 
 ROWS: Final = Rows()
 
@@ -42,8 +49,10 @@ _LOCK_CALLS: Final = tuple(
 )
 # Not "error": such a warning is an exception, to be raised at the call.
 _KNOWN: Final = frozenset({"default", "always", "all", "ignore", "module", "once"})
+_PATTERNS: Final = (NoneType, str, re.Pattern)
 _READ: Final = "a warning is issued"
 # 3.14 can keep the filters in a context variable, of which the trace knows nothing.
+_MODULE: Final = Pinned(warnings, "warnings")
 _PER_CONTEXT: Final = bool(getattr(sys.flags, "context_aware_warnings", False))
 
 
@@ -117,6 +126,8 @@ def warn(
     given = {name: value.realize() for name, value in given.items()}
     message, level = given.get("message"), given.get("stacklevel", Constant(1))
     category = _category(given.get("category"))
+    if category is not None and _has_code(machine.tx, category):
+        return None
     if (
         message is None
         # a message that is an object of Warning brings its own class, perhaps with code of the user
@@ -138,11 +149,29 @@ def warn(
         return None
     if not namespace.is_restored():
         return _note_ignored(machine, level.value) if actions == {"ignore"} else None
+    if actions != {"ignore"} and not _is_shown_plainly(machine.tx):
+        return None
     if not _hide_records(machine.tx):
         return None
     order = [message, given.get("category", Constant(None)), level]
     machine.tx.changes.note(DeferredCall(warnings.warn, order, _places(machine)))
     return Constant(None)
+
+
+def _has_code(tx: TraceContext, category: type) -> bool:
+    """Whether making or writing a warning of a class runs Python code of that class; guarded."""
+    if not is_heap_type(category):
+        return False  # nor can that change
+    found = [find(tx, category, name) for name in ("__new__", "__init__", "__str__", "__format__", "__del__")]
+    return any(one is not None and is_heap_type(one.owner) for one in found)
+
+
+def _is_shown_plainly(tx: TraceContext) -> bool:
+    """Whether showing a warning runs no code of the user; guarded."""
+    if not is_shown_plainly() or not namespace_of(tx, vars(sys)).is_restored():
+        return False
+    tx.guard(_MODULE, ShowsWarningsPlainly(), _READ)
+    return True
 
 
 def _hide_records(tx: TraceContext) -> bool:
@@ -151,9 +180,7 @@ def _hide_records(tx: TraceContext) -> bool:
     shown: object = getattr(warnings, "_showwarnmsg_impl", None)
     if type(shown) is not BuiltinMethodType or type(shown.__self__) is not list:
         return True
-    found = tx.wrap(
-        shown.__self__, Attribute(Attribute(Pinned(warnings, "warnings"), "_showwarnmsg_impl"), "__self__")
-    )
+    found = tx.wrap(shown.__self__, Attribute(Attribute(_MODULE, "_showwarnmsg_impl"), "__self__"))
     return isinstance(found, ListTracker) and found.hide(
         "a list of warnings, one of which is issued after the graph"
     )
@@ -161,12 +188,15 @@ def _hide_records(tx: TraceContext) -> bool:
 
 def check_filters(tx: TraceContext, operation: str) -> None:
     """An operation has warned on fakes, and does so again when the graph runs. Breaks the graph where the trace has changed what
-    becomes of warnings, which is done after that, or has looked into the list to which they are appended."""
+    becomes of warnings, which is done after that, or has looked into the list to which they are appended; and where code
+    of the user shows them, which would not find what was changed before."""
     namespace = namespace_of(tx, vars(warnings))
     filters = namespace.find(tx, "filters")
     is_changed = filters is not None and tx.changes.is_changed(filters.realize())
     if is_changed or not namespace.is_restored() or not _hide_records(tx):
         raise GraphBreak(PRINT_OR_LOG, f"{operation} warns, and what becomes of warnings was changed")
+    if not _is_shown_plainly(tx):
+        raise GraphBreak(PRINT_OR_LOG, f"{operation} warns, and warnings are shown by code of the program")
 
 
 def _note_ignored(machine: Machine, level: object) -> Tracker | None:
@@ -231,7 +261,10 @@ def _possible_actions(category: type, text: object, filters: Sequence[object]) -
         if type(one) is not tuple or len(one) != 5:
             return None
         action, message, kind, module, line = one
-        if not isinstance(kind, type) or type(kind) is not type:
+        if not isinstance(kind, type) or type(kind) is not type or type(action) is not str:
+            return None
+        # CPython calls the `match` of any other object
+        if not all(type(pattern) in _PATTERNS for pattern in (message, module)):
             return None
         if not issubclass(category, kind):
             continue

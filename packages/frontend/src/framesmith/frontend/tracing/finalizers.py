@@ -6,12 +6,9 @@ A generator born in the trace is closed symbolically at that point. For an objec
 the entry's frame ends, and with it the last reference. Objects with weak references are in `tracing.value_ends`.
 """
 
-import gc
-import inspect
-import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
-from types import CodeType, FunctionType, GeneratorType, ModuleType
+from types import GeneratorType, ModuleType
 from typing import Final
 
 import torch
@@ -22,32 +19,13 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CONTEXT_MANAGER, GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup, weak_offset
-from framesmith.guards.imported import is_namespace
+from framesmith.guards.finalized import CHAINS, holds_finalized, is_finalized, leads_to_any
 from framesmith.guards.kinds import TypeIs, is_weakly_observed
 from framesmith.guards.sources import Global, Local, Pinned
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Constant, Lazy, ObservedException, Tracker
 from framesmith.variables.core.reach import reachable
 
-# Objects walked before a search gives up and says "yes": the value is treated as finalized, which only ends the entry
-# earlier. 1000 take about a millisecond, once for each value that frames let go of.
-_FAR: Final = 1000
-# What a search does not walk into. Classes, modules, code and plain values lead to nothing that ends with them, and from
-# functions and models one gets to the whole program; what ends with those is seen by the interpreter, value by value.
-_NO_HOLDERS: Final = (
-    type,
-    ModuleType,
-    FunctionType,
-    CodeType,
-    torch.Tensor,
-    torch.nn.Module,
-    torch.SymInt,  # what a trace knows of a number, not an object of the user's
-    torch.SymFloat,
-    torch.SymBool,
-    str,
-    int,
-    float,
-)
 _HELD_ANYWAY: Final = (
     type,
     ModuleType,
@@ -57,8 +35,6 @@ _HELD_ANYWAY: Final = (
     torch.SymBool,
 )
 """What the process or a model holds, and what represents a plain number: weak references to these are ignored."""
-# C iterators that hold others: dropping one may drop a suspended generator inside.
-_CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 
 
 def has_pending_cleanup(generator: GeneratorTracker) -> bool:
@@ -71,24 +47,6 @@ def real_object(value: Tracker) -> object:
     if isinstance(value, Lazy):
         return value.peek
     return None if value.source is None or isinstance(value, Constant) else getattr(value, "value", None)
-
-
-def is_finalized(value: object) -> bool:
-    """Whether dropping an existing object may run code of the user."""
-    cls = type(value)
-    if cls is GeneratorType:
-        assert isinstance(value, GeneratorType)
-        # one that has not begun, or has ended, runs nothing
-        return inspect.getgeneratorstate(value) == inspect.GEN_SUSPENDED
-    if issubclass(cls, _CHAINS):
-        return any(is_finalized(inner) for inner in inner_objects(value))
-    return static_lookup(cls, "__del__") is not MISSING
-
-
-def inner_objects(iterator: object) -> list[object]:
-    """What an iterator over iterators holds, also in its tuple of them."""
-    held = gc.get_referents(iterator)
-    return [one for value in held for one in (value if type(value) is tuple else (value,))]
 
 
 def runs_finalizer(value: Tracker) -> bool:
@@ -108,29 +66,6 @@ def has_observable_lifetime(value: Tracker) -> bool:
         or holds_finalized(real_object(found))
         for found in reachable([value]).values()
     )
-
-
-def holds_finalized(value: object) -> bool:
-    """Whether an existing container or object leads to something that is finalized; True after a long search."""
-    return leads_to_any(value, is_finalized)
-
-
-def leads_to_any(value: object, is_wanted: Callable[[object], bool]) -> bool:
-    """Whether an existing container or object leads to what is wanted; True after `_FAR` objects without an answer."""
-    todo, seen = [value], {id(value)}
-    while todo:
-        if len(seen) > _FAR:
-            return True
-        holder = todo.pop()
-        if issubclass(type(holder), _NO_HOLDERS) or is_namespace(holder):
-            continue
-        for held in gc.get_referents(holder):
-            if is_wanted(held):
-                return True
-            if id(held) not in seen:
-                seen.add(id(held))
-                todo.append(held)
-    return False
 
 
 def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracker]:
@@ -239,7 +174,7 @@ def is_end_observable(machine: Machine, value: object) -> bool:
 
 def may_end_observably(machine: Machine, cls: type) -> bool:
     """Whether the program may see the end of instances of a type: False saves inspecting each of many."""
-    if static_lookup(cls, "__del__") is not MISSING or cls is GeneratorType or issubclass(cls, _CHAINS):
+    if static_lookup(cls, "__del__") is not MISSING or cls is GeneratorType or issubclass(cls, CHAINS):
         return True
     return is_observable(cls) and (machine.value_ends.watched or is_plain_instance(cls))
 

@@ -9,6 +9,7 @@ import sys
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Final
 
+from framesmith.guards.class_lookup import is_one_of, resolution_order
 from framesmith.variables.core import Lazy, Tracker
 
 READERS_OF_VARIABLES: Final = (
@@ -38,7 +39,10 @@ def reads_frame(value: Tracker) -> bool:
         found = value.peek
     else:
         found = value.as_python_constant() if value.is_python_constant() else None
-    # the type first: looking a user's object up would run its `__hash__`
+    # the type first: `isinstance` would ask the object for its `__class__`, and looking it up runs its `__hash__`
+    if issubclass(type(found), type):
+        # without arguments, a class that is derived from `super` finds its own in the frame
+        return found is not super and is_one_of(super, resolution_order(found) or ())
     return issubclass(type(found), BuiltinFunctionType | FunctionType) and found in FRAME_READERS
 
 

@@ -310,7 +310,7 @@ class Interpreter:
         tx.graph.step = self._steps
         if self._stop is not None and self._steps == self._stop.step:
             return self._stop_as_planned(frame)
-        unbound: ObservedException | None = None
+        own: ObservedException | None = None
         # what the operation may change, to be compared and put back if it fails
         known, decisions = tx.guards.mark(), tx.graph.decisions
         references = machine.value_ends.references
@@ -327,7 +327,7 @@ class Interpreter:
             if self._is_caught(error):  # no break: the handler is traced as CPython would enter it
                 return self._enter_handler_or_restart(without_traceback(error, self._outside), frame)
             end: NativeEnd = RunRestNatively(None)
-            unbound = self._find_unbound_error(without_traceback(error, self._outside), frame)
+            own = self._find_error_of_frame(without_traceback(error, self._outside), frame)
         except GraphBreak as reason:
             made = machine.value_ends.references != references
             end = BreakBefore(without_traceback(reason, self._outside), makes_weak_references=made)
@@ -346,10 +346,10 @@ class Interpreter:
         frame.stack[:] = stack
         frame.index = frame.current
         machine.handled = handled
-        if unbound is not None:
-            self._set_implicit_context(unbound)
-            self._note_passage(unbound, frame)
-            return RunRestNatively(None, unbound.exception)
+        if own is not None:
+            self._set_implicit_context(own)
+            self._note_passage(own, frame)
+            return RunRestNatively(None, own.exception)
         return end
 
     def _has_read_values(self, known: int, decisions: int) -> bool:
@@ -358,12 +358,12 @@ class Interpreter:
             isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.added_since(known)
         )
 
-    def _find_unbound_error(self, error: ObservedException, frame: Frame) -> ObservedException | None:
-        """The exception, if it is about an unbound variable of this frame; it is handed over then. Raised natively it
-        would be another: in a continuation, variables with cells are free variables, for which it is a NameError."""
-        cls = error.exception.python_type
-        is_own = self.machine.frames[-1] is frame and issubclass(cls, UnboundLocalError)
-        return error if is_own else None
+    def _find_error_of_frame(self, error: ObservedException, frame: Frame) -> ObservedException | None:
+        """The exception, if it is about an unbound variable of this frame, or about what `super()` found in it; it is
+        handed over then. Raised natively it would be another: in a continuation, variables with cells are free variables,
+        for which it is a NameError, and the first slot may hold something else."""
+        is_about_it = error.of_frame or issubclass(error.exception.python_type, UnboundLocalError)
+        return error if is_about_it and self.machine.frames[-1] is frame else None
 
     def _enter_handler_or_restart(self, error: ObservedException, frame: Frame) -> ResumeHere | None:
         """Unwind. If that cannot be traced: Restart, and the frames run natively from the operation that raised."""

@@ -9,7 +9,7 @@ from typing import final
 
 from framesmith.graph import GraphBreak
 from framesmith.guards import Source
-from framesmith.variables.core import Tracker
+from framesmith.variables.core import Lazy, Tracker
 
 
 @final
@@ -38,6 +38,8 @@ class ValueEnds:
     - `borrowed`: the names of instances that were handed over and that something else held then; trusted as long as no
       weak reference was made in sight.
     - `changed`: the sources of the containers that the trace changed.
+    - `given`: the values that were handed over and whose end is not seen in this call; `until_end`: what the outermost
+      frame held when it returned.
     - `let_go`, `reason`: what ended with the last operation, kept alive until the entry ends, and why it ends here.
     """
 
@@ -50,6 +52,8 @@ class ValueEnds:
     referents: dict[int, object] = field(default_factory=dict)
     borrowed: set[str] = field(default_factory=set)
     changed: set[Source] = field(default_factory=set)
+    given: list[Lazy] = field(default_factory=list)
+    until_end: list[Tracker] = field(default_factory=list)
     let_go: list[EndingValue] = field(default_factory=list)
     reason: GraphBreak | None = None
 
@@ -58,6 +62,8 @@ class ValueEnds:
         self.held.clear()
         self.referents.clear()
         self.changed.clear()
+        self.given.clear()
+        self.until_end.clear()
         self.let_go.clear()
         self.reason = None
 

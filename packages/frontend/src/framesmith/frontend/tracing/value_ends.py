@@ -26,7 +26,8 @@ from framesmith.frontend.tracing.finalizers import (
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.tracing.value_end_state import EndingValue
-from framesmith.guards.class_lookup import MISSING, static_lookup
+from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup
+from framesmith.guards.finalized import ends_unseen
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import Returned, Yielded
@@ -55,9 +56,11 @@ def take_ownership(machine: Machine, given: Sequence[Lazy], point: ResumePoint) 
     for name, value in zip(names, given, strict=True):
         if name in ends.borrowed:
             continue
+        ends.given.append(value)
         real = value.peek
         cls = type(real)
-        if static_lookup(cls, "__del__") is not MISSING:
+        # of instances only what their class says: most lead to much that something else holds as well
+        if static_lookup(cls, "__del__") is not MISSING or not (is_heap_type(cls) or ends_unseen(real)):
             ends.held[id(real)] = EndingValue(real, value)
         elif is_observable(cls) if watched else is_plain_instance(cls) and may_be_weakly_referenced(cls):
             if is_weakly_observed(real):

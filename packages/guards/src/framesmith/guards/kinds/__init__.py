@@ -19,6 +19,7 @@ from framesmith.guards.kinds.containers import (
     KeysAre,
     LengthIs,
 )
+from framesmith.guards.kinds.ends import EndsUnseen
 from framesmith.guards.kinds.functions import CodeIs
 from framesmith.guards.kinds.gradient_nodes import NoNodeHooks
 from framesmith.guards.kinds.identity import Identical, NotIdentical, WeaklyIdentical
@@ -29,6 +30,7 @@ from framesmith.guards.kinds.tensor import TensorChange, TensorIs, TensorPropert
 from framesmith.guards.kinds.tensor_spec import TensorSpec
 from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.kinds.values import EqualTo, NotEqualTo, Truthy
+from framesmith.guards.kinds.warning_hooks import ShowsWarningsPlainly
 from framesmith.guards.kinds.weak_references import NotWeaklyObserved, is_weakly_observed
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "CodeIs",
     "DistinctObjects",
     "DistinctStorages",
+    "EndsUnseen",
     "EqualTo",
     "GlobalState",
     "HasInstanceAttribute",
@@ -60,6 +63,7 @@ __all__ = [
     "SameOverlap",
     "SameStorage",
     "ShapeExpression",
+    "ShowsWarningsPlainly",
     "TensorChange",
     "TensorIs",
     "TensorProperty",

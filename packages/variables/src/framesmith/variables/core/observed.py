@@ -10,10 +10,12 @@ class ObservedException(Exception):
 
     It unwinds the tracing stack exactly as the real exception would unwind the user's frames. `chained`
     says that its `__context__` has been settled, `again` that its traceback has an entry of the present frame already.
+    `of_frame`: it says what the operation found in its frame, so that in another frame the operation raises another one.
     """
 
     chained: bool = False
     again: bool = False
+    of_frame: bool = False
 
     def __init__(self, exception: Tracker) -> None:
         super().__init__(exception)

@@ -8,6 +8,7 @@ from framesmith.frontend.tracing.opcodes.operators import expression, statement
 from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.super_objects import make_super
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
@@ -48,11 +49,17 @@ def delete_attribute(machine: Machine, operation: Operation) -> None:
 
 @ROWS.opcode(Kind.LOAD_SUPER_ATTRIBUTE)
 def load_super_attribute(machine: Machine, operation: Operation) -> None:
-    """`super().name` (3.12+)."""
+    """`super().name` (3.12+). What the name `super` leads to is on the stack: CPython compiles the same for a `super` of
+    the user's that it finds in the globals, and then calls that, with the arguments that the user wrote."""
     assert isinstance(operation.argument, tuple)
-    name, is_method, _ = operation.argument
-    _, owner, receiver = (value.realize() for value in machine.frame.pop_many(3))
-    found = make_super(machine.tx, owner, receiver).attribute(machine.tx, name)
+    name, is_method, without_arguments = operation.argument
+    callee, owner, receiver = machine.frame.pop_many(3)
+    callee = callee.realize()
+    if isinstance(callee, ClassTracker) and callee.value is super:
+        made = make_super(machine.tx, owner, receiver)
+    else:
+        made = callee.call(machine.tx, () if without_arguments else (owner, receiver), {})
+    found = made.realize().attribute(machine.tx, name)
     if is_method:
         machine.frame.push_callable(found)
     else:
@@ -66,8 +73,12 @@ def _method_form(operation: Operation, operands: list[str | None], bind: Bind) -
 
 def _super_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
     assert isinstance(operation.argument, tuple)
-    name, is_method, _ = operation.argument
-    text = f"{RESULT} = {operands[0]}({operands[1]}, {operands[2]}).{name}"
+    name, is_method, without_arguments = operation.argument
+    made = f"{operands[0]}({operands[1]}, {operands[2]})"
+    if without_arguments:
+        # in the entry `super()` would find neither class nor receiver; another callable is given nothing
+        made = f"({made} if {operands[0]} is {bind(super, 'super')} else {operands[0]}())"
+    text = f"{RESULT} = {made}.{name}"
     pushes = (("", RESULT) if NULL_FIRST else (RESULT, "")) if is_method else (RESULT,)
     return NativeForm((text,), (Outcome(pushes),))
 

@@ -336,8 +336,9 @@ def _convert_form(operation: Operation, operands: list[str | None], bind: Bind) 
 
 def _container_form(open_: str, close: str) -> Callable[[Operation, list[str | None], Bind], NativeForm]:
     def write(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
-        # never without operands: an empty BUILD_SET, for which `{}` would be wrong, cannot break
-        return NativeForm.of(f"{open_}{', '.join(str(o) for o in operands)}{close}")
+        # `{}` would be a dict, `{*()}` is an empty set
+        text = ", ".join(str(operand) for operand in operands) or "*()"
+        return NativeForm.of(f"{open_}{text}{close}")
 
     return write
 

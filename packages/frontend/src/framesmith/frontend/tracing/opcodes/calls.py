@@ -17,12 +17,22 @@ from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
-from framesmith.guards.class_lookup import defines
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import TUPLE_ASKS, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import NULL, Constant, Null, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import (
+    NULL,
+    Constant,
+    Null,
+    ObservedException,
+    PendingCall,
+    TraceContext,
+    Tracker,
+)
 from framesmith.variables.core.builtin_methods import Builtin
+from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.objects.super_objects import make_super
 
 ROWS: Final = OpcodeRows()
 
@@ -53,10 +63,9 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
     # the C functions that look at the frame for what they are not given
     if not args and not kwargs:
         if isinstance(callee, ClassTracker) and callee.value is super:
-            args = super_arguments(machine)
-        elif (
-            isinstance(callee, Builtin) and callee.value in HANDLED_QUESTIONS and machine.handled is not None
-        ):
+            frame.push(make_super_of_frame(machine))
+            return
+        if isinstance(callee, Builtin) and callee.value in HANDLED_QUESTIONS and machine.handled is not None:
             frame.push(HANDLED_QUESTIONS[callee.value](machine.tx, machine.handled.realize()))
             return
     begin = FRAME_CALLS.get(callee.value) if isinstance(callee, Builtin) else None
@@ -93,15 +102,40 @@ FRAME_CALLS: Final[Mapping[object, BeginFrameCall]] = {warnings.warn: warn}
 """C functions whose call depends on the frames around it. None: it is called as any other."""
 
 
+def make_super_of_frame(machine: Machine) -> Tracker:
+    """`super()`."""
+    try:
+        return make_super(machine.tx, *super_arguments(machine))
+    except ObservedException as error:
+        error.of_frame = True
+        raise
+
+
 def super_arguments(machine: Machine) -> tuple[Tracker, ...]:
-    """What `super()` takes from its frame: the class in the cell `__class__`, and the first argument."""
-    frame = machine.frame
+    """What `super()` takes from its frame: the class in the cell `__class__`, and the first argument.
+
+    Errors in the order and words of CPython (`super_init_without_args`, Objects/typeobject.c).
+    """
+    tx, frame = machine.tx, machine.frame
     code = frame.code
-    if "__class__" not in frame.cells or not code.co_argcount:
-        raise GraphBreak(CALL_SIGNATURE, "super() outside a method")
+    if not code.co_argcount:
+        raise_observed(tx, RuntimeError, "super(): no arguments")
     first = code.co_varnames[0]
-    receiver = machine.load_cell(first) if first in frame.cells else machine.load_local(first)
-    return machine.load_cell("__class__"), receiver
+    receiver = frame.cells[first].read(tx) if first in frame.cells else frame.locals.get(first)
+    if receiver is None:
+        raise_observed(tx, RuntimeError, "super(): arg[0] deleted")
+    # a variable `__class__` of the function itself is none: it is looked for in what the function closes over
+    if "__class__" not in code.co_freevars:
+        raise_observed(tx, RuntimeError, "super(): __class__ cell not found")
+    owner = frame.cells["__class__"].read(tx)
+    if owner is None:
+        raise_observed(tx, RuntimeError, "super(): empty __class__ cell")
+    owner = owner.realize()
+    if not issubclass(owner.python_type, type):
+        raise_observed(
+            tx, RuntimeError, f"super(): __class__ is not a type ({class_name(owner.python_type)})"
+        )
+    return owner, receiver
 
 
 @ROWS.opcode(Kind.CALL_EXTENDED)

@@ -78,6 +78,7 @@ def return_value(machine: Machine, operation: Operation) -> None:
     frame = machine.frame
     held = variables_of(frame)
     if len(machine.frames) == 1:  # the entry ends here, and what only it holds goes with it
+        machine.value_ends.until_end += held
         held = [value for value in held if value.source is None]
     # first, so that this frame does not count as holding them
     frame.locals.clear()

@@ -16,7 +16,7 @@ from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
-from framesmith.guards.class_lookup import flags_of, static_lookup
+from framesmith.guards.class_lookup import MISSING, flags_of, static_lookup
 from framesmith.guards.imported import find_loaded
 from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
@@ -197,13 +197,13 @@ def class_attributes(
     """The tuple of attributes that a class pattern binds (PEP 634), or None when one is missing."""
     assert isinstance(operation.argument, int) and isinstance(keywords, tuple)
     match_args = positional_names(machine.tx, kind) if operation.argument else ()
-    if match_args is None and operation.argument == 1 and issubclass(target, SELF_MATCHING):
+    if match_args is MISSING and operation.argument == 1 and issubclass(target, SELF_MATCHING):
         positional: list[Tracker] = [subject]
         names = list(keywords)
     else:
         positional = []
-        match_args = match_args or ()
-        if type(match_args) is not tuple or not all(isinstance(name, str) for name in match_args):
+        match_args = () if match_args is MISSING else match_args
+        if type(match_args) is not tuple or not all(type(name) is str for name in match_args):
             raise GraphBreak(UNSUPPORTED_OPCODE, f"{target.__name__}.__match_args__ is no tuple of names")
         if operation.argument > len(match_args):
             raise GraphBreak(
@@ -224,13 +224,13 @@ def class_attributes(
 
 
 def positional_names(tx: TraceContext, kind: Tracker) -> object:
-    """`__match_args__` of the class; None where it has none."""
+    """`__match_args__` of the class; MISSING where it has none, which is not the same as None."""
     try:
         return kind.attribute(tx, "__match_args__").realize().as_python_constant()
     except ObservedException as error:
         if not issubclass(error.exception.python_type, AttributeError):
             raise
-        return None
+        return MISSING
 
 
 def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
