@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Never, final
 
-from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.class_lookup import class_name, defines, overrides
 from framesmith.variables.builtin_types.unhashable_keys import UnhashableValue
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import fill_absence_message, find_message
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.compare import FUNCTIONS, compare
 from framesmith.variables.operations.index import index_of, known_compare, known_equal
@@ -102,15 +103,25 @@ def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
 
 def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
     """The number in `sequence * value`; None when `value` is no integer, so that the other operand decides."""
+    value = value.realize()
+    cls = value.python_type
     # the number in an instance of a subclass of int counts, as for `PyNumber_AsSsize_t`
-    value = value.realize().builtin_part_or_self(tx)
-    if isinstance(value, Constant):
-        return int(value.value) if isinstance(value.value, int) else None
+    part = value.builtin_part_or_self(tx)
     # CPython asks the number slots of both operands before it repeats the sequence
-    if defines(value.python_type, "__rmul__") or not defines(value.python_type, "__index__"):
+    if isinstance(part, Constant):
+        return None if not isinstance(part.value, int) or _reflects(tx, cls, int) else int(part.value)
+    if not defines(cls, "__index__") or _reflects(tx, cls, object):
         # A symbolic number or tensor: multiplication is theirs, unless they are integers to C code.
-        return index_of(tx, value) if value.python_type is int else None
+        return index_of(tx, value) if cls is int else None
     return index_of(tx, value)
+
+
+def _reflects(tx: TraceContext, cls: type, base: type) -> bool:
+    """Whether a class has a `__rmul__` other than `base`; guards that it does not."""
+    if overrides(cls, base, "__rmul__"):
+        return True
+    guard_class_attribute(tx, cls, "__rmul__")
+    return False
 
 
 @final
