@@ -344,3 +344,30 @@ def test_an_existing_count_goes_on(name):
     if name in ("one", "in a zip"):
         assert not report.breaks
         assert report.graphs == 2  # the number becomes symbolic
+
+
+EXHAUSTED = {
+    "keys": "iter(OrderedDict(a=1))",
+    "view": "iter(OrderedDict(a=1).keys())",
+    "values": "iter(OrderedDict(a=1).values())",
+    "items": "iter(OrderedDict(a=1).items())",
+    "reversed": "reversed(OrderedDict(a=1))",
+    "reversed items": "reversed(OrderedDict(a=1).items())",
+    "dict": "iter({1: 2})",
+    "sequence protocol": "iter(Sequence())",
+}
+
+
+@pytest.mark.parametrize("made", EXHAUSTED)
+def test_an_exhausted_iterator_keeps_its_type(made: str) -> None:
+    check_source(f"""
+import torch
+from collections import OrderedDict
+class Sequence:
+    def __getitem__(self, index): return [1, 2][index]
+def args(): return [torch.ones(2)]
+def f(x):
+    it = {EXHAUSTED[made]}
+    given = list(it)
+    return it, given, x + 1
+""")
