@@ -156,3 +156,19 @@ def test_a_new_set_pops_after_the_graph_where_its_last_pop_ended(made: str) -> N
     check_source(
         f"{HEAD}{NATIVE}class S(set): pass\ndef f(x):\n{indented(NEW[made])}\n    return native_items(s), native(s), x + 1\n"
     )
+
+
+TEXTS = {
+    "format": "'{}'.format({int}), '{} {}'.format({int, 1}, 2)",
+    "percent": "'%s' % {int}, '%r %s' % ({int}, 1)",
+    "tuples": "'{}'.format({(bool, 1), (int, 2)}), str({(bool, 1)})",
+    "built-in text": "repr({int}), str([{int}]), '{}'.format([{int}])",
+    "frozen": "'{}'.format(frozenset({int}))",
+    "existing": "'{}'.format(kinds), '{}'.format({'a': kinds})",
+    "f-string": "f'{ {int} } { kinds }'",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_shows_the_items_of_a_set(text: str) -> None:
+    check_source(f"{HEAD}kinds = {{int, str, float, list}}\ndef f(x):\n    return {TEXTS[text]}, x + 1\n")

@@ -8,8 +8,8 @@ from typing import Final
 
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.set_items import is_exact, make_item_key
-from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_keys
-from framesmith.variables.builtin_types.sets import Operand, SetTracker, find_set_part, make_set_tracker
+from framesmith.variables.builtin_types.set_recipes import Content, Items, Operand, items_of_keys
+from framesmith.variables.builtin_types.sets import SetTracker, find_set_part, make_set_tracker
 from framesmith.variables.builtin_types.unhashable_keys import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant

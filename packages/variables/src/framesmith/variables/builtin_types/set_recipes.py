@@ -5,6 +5,7 @@ The order of a set depends on hashes and on history: `{8, 0}` and `{0, 8}` diffe
 them, is in `builtin_types.sets`.
 """
 
+import operator
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -125,6 +126,18 @@ class ChangedSet:
 Recipe: TypeAlias = Items | ExistingSet | SetOperation | ChangedSet
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """The other operand of a set: item keys in the order and form in which C code reads them, and their trackers
+    by the identity of the item key, since of two equal items either may end up in the result."""
+
+    keys: Content | list[Hashable] | dict[Hashable, None]
+    trackers: Mapping[int, Tracker]
+    recipe: Recipe
+    order_known: bool = True
+
+
 def change_all(
     target: "set[object]", *steps: "tuple[Callable[[set[object], object], object], object]"
 ) -> "set[object]":
@@ -198,6 +211,14 @@ def is_kept_by_update(content: AbstractSet[Hashable]) -> bool:
     filled = set[Hashable]()
     filled.update(content)
     return same_layout(filled, content)
+
+
+def copy_in_order(content: AbstractSet[Hashable], values: list[object]) -> set[object] | None:
+    """A real set of the values that the item keys stand for; None where it has another order."""
+    is_plain = all(map(operator.is_, content, values))
+    # a copy keeps the layout of a set as far as it can
+    made = set[object](content if is_plain else values)
+    return made if all(map(operator.is_, made, values)) else None
 
 
 def items_of_keys(keys: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:

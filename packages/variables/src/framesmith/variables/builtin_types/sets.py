@@ -8,7 +8,6 @@ was changed in place) iteration breaks the graph.
 import operator
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
@@ -31,10 +30,12 @@ from framesmith.variables.builtin_types.set_recipes import (
     Content,
     ExistingSet,
     Items,
+    Operand,
     Recipe,
     SetChange,
     as_set_recipe,
     combine_recipes,
+    copy_in_order,
     is_kept_by_update,
     items_one_by_one,
     write_new_set,
@@ -61,18 +62,6 @@ UPDATES: Final[dict[str, str]] = {
     "-": "difference_update",
     "^": "symmetric_difference_update",
 }
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """The other operand of a set: item keys in the order and form in which C code reads them, and their trackers
-    by the identity of the item key, since of two equal items either may end up in the result."""
-
-    keys: Content | list[Hashable] | dict[Hashable, None]
-    trackers: Mapping[int, Tracker]
-    recipe: Recipe
-    order_known: bool = True
 
 
 @final
@@ -318,23 +307,27 @@ class SetTracker(Tracker):
         keeps; False for an existing set that was not read whole."""
         if self._visiting or not self.is_complete or not self.order_known:
             return False
-        # a folded call gets a copy, which has another order if the table of the original is larger
-        if self.kind is set and [*self.content.copy()] != [*self.content]:
-            return False
         self._visiting = True
         try:
-            return all(member.is_python_constant() for member in self.members.values())
+            if not all(member.is_python_constant() for member in self.members.values()):
+                return False
         finally:
             self._visiting = False
+        # a folded call gets a copy, which has another order if the table of the original is larger
+        return self.kind is not set or copy_in_order(self.content, self._values()) is not None
+
+    def _values(self) -> list[object]:
+        return [self.members[key].as_python_constant() for key in self.content]
 
     def as_python_constant(self) -> object:
         """A fresh set of the values."""
         if issubclass(self.kind, frozenset):
             # kept: a nest of n frozensets may hold the same part 2**n times
             if self._frozen is None:
-                self._frozen = frozenset([self.members[key].as_python_constant() for key in self.content])
+                self._frozen = frozenset(self._values())
             return self._frozen
-        return set(self.content) if self.kind is set else self.unsupported("a constant")
+        made = copy_in_order(self.content, self._values()) if self.kind is set else None
+        return self.unsupported("a constant") if made is None else made
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `set` or `frozenset`."""
