@@ -23,6 +23,7 @@ Key = int | slice
 
 NO_SLICE_INDEX: Final = find_message("[][value:]")
 NO_SEARCH_INDEX: Final = find_message("[].index(0, value)")
+_MODIFIED: Final = "list modified during sort"
 
 
 @contextmanager
@@ -126,13 +127,12 @@ def _reflects(tx: TraceContext, cls: type, base: type) -> bool:
 
 @final
 class Sortable:
-    """One item under its key; `<` compares the trackers of the keys, so that a real sort compares as CPython would."""
+    """The key of an item; `<` compares the trackers of the keys, so that a real sort compares as CPython would."""
 
-    __slots__ = ("item", "key", "tx")
+    __slots__ = ("key", "tx")
 
-    def __init__(self, tx: TraceContext, item: Tracker, key: Tracker) -> None:
+    def __init__(self, tx: TraceContext, key: Tracker) -> None:
         self.tx = tx
-        self.item = item
         self.key = key
 
     def __lt__(self, other: "Sortable") -> bool:
@@ -142,15 +142,15 @@ class Sortable:
 def sort_items(
     tx: TraceContext, items: list[Tracker], key: Callable[[Tracker], Tracker] | None, reverse: bool
 ) -> None:
-    """Sort in place, as `list.sort` does: the same comparisons in the same order. After an exception the items
-    are in the order that the sort had reached."""
-    # all keys first, as in CPython; a real sort then makes the same comparisons in the same order
-    work = [Sortable(tx, item, item if key is None else key(item)) for item in items]
+    """Sort in place, as `list.sort` does: the same comparisons in the same order. After an exception the items are in the
+    order that the sort had reached; ValueError where the key or a comparison changes the list, which is empty meanwhile."""
     try:
-        work.sort(reverse=reverse)
-    finally:
-        # a list that failed to sort has its items in the order that was reached
-        items[:] = [entry.item for entry in work]
+        # a real sort of the very list, which notices changes as CPython does
+        items.sort(key=lambda item: Sortable(tx, item if key is None else key(item)), reverse=reverse)
+    except ValueError as error:
+        if error.args != (_MODIFIED,):
+            raise
+        raise_observed(tx, ValueError, _MODIFIED)
 
 
 def reaches_itself(tracker: Tracker) -> bool:
