@@ -88,9 +88,11 @@ def position(tx: TraceContext, key: Tracker, name: str) -> Key:
     """The subscript of a list or tuple: an int or a slice of known ints; TypeError for other types of key."""
     key = key.realize()
     if issubclass(key.python_type, slice):
-        start, stop, step = (_slice_member(tx, key, name) for name in ("start", "stop", "step"))
+        # in the order of `PySlice_Unpack`
+        step = _slice_member(tx, key, "step")
         if step == 0:
             raise_observed(tx, ValueError, "slice step cannot be zero")
+        start, stop = _slice_member(tx, key, "start"), _slice_member(tx, key, "stop")
         return slice(start, stop, step)
     return index_of(tx, key, f"{name} indices must be integers or slices, not {class_name(key.python_type)}")
 
