@@ -344,3 +344,65 @@ def test_an_existing_count_goes_on(name):
     if name in ("one", "in a zip"):
         assert not report.breaks
         assert report.graphs == 2  # the number becomes symbolic
+
+
+EXHAUSTED = {
+    "keys": "iter(OrderedDict(a=1))",
+    "view": "iter(OrderedDict(a=1).keys())",
+    "values": "iter(OrderedDict(a=1).values())",
+    "items": "iter(OrderedDict(a=1).items())",
+    "reversed": "reversed(OrderedDict(a=1))",
+    "reversed items": "reversed(OrderedDict(a=1).items())",
+    "dict": "iter({1: 2})",
+    "sequence protocol": "iter(Sequence())",
+}
+
+
+@pytest.mark.parametrize("made", EXHAUSTED)
+def test_an_exhausted_iterator_keeps_its_type(made: str) -> None:
+    check_source(f"""
+import torch
+from collections import OrderedDict
+class Sequence:
+    def __getitem__(self, index): return [1, 2][index]
+def args(): return [torch.ones(2)]
+def f(x):
+    it = {EXHAUSTED[made]}
+    given = list(it)
+    return it, given, x + 1
+""")
+
+
+SHORTENED = {
+    "cleared": "l.clear()",
+    "popped": "l.pop(); l.pop()",
+    "one left": "del l[1:]",
+    "grown again": "l.clear(); l.extend([5, 6])",
+}
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("made", ["next(it); next(it); next(it)", "it = reversed(l); next(it)"])
+@pytest.mark.parametrize("change", SHORTENED)
+def test_an_iterator_behind_the_end_goes_on_once_its_list_has_grown(
+    change: str, made: str, existing: bool
+) -> None:
+    check_source(
+        f"""
+import torch
+from framesmith import frontend
+@frontend.disable
+def rest(l, it):
+    short = list(l)
+    l.extend([7, 8, 9, 10])
+    return short, list(it)
+def args(): return [torch.ones(2), [1, 2, 3, 4]]
+def f(x, given):
+    l = given if {existing} else [1, 2, 3, 4]
+    it = iter(l)
+    {made}
+    {SHORTENED[change]}
+    return rest(l, it), l, x + 1
+""",
+        change=lambda x, given: given.__setitem__(slice(None), [1, 2, 3, 4]),
+    )

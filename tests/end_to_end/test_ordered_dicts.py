@@ -2,6 +2,7 @@
 
 import pytest
 from tests.end_to_end.perturbed import check_changes
+from tests.end_to_end.support import check_source
 
 MOVED = """
 d = collections.OrderedDict(a=1, b=2, c=3)
@@ -172,3 +173,32 @@ def test_the_dict_below_keeps_its_order(name, move, place):
     make = f"d = {BORN}\n{move}\n" if existing else ""
     body = "".join(f"\n    {line}" for line in lines)
     check_changes(make + f"changes = []\ndef f():{body}\n")
+
+
+OVERRIDES = {
+    "__getitem__": "def __getitem__(self, key): return 42",
+    "__contains__, never": "def __contains__(self, key): return False",
+    "__contains__, always": "def __contains__(self, key): return True",
+    "__contains__ and __missing__": "def __contains__(self, key): return True\n    def __missing__(self, key): return 'missing'",
+    "__setitem__": "def __setitem__(self, key, value): super().__setitem__(key, (value,))",
+    "get": "def get(self, key, default=None): return 'get'",
+}
+
+
+@pytest.mark.parametrize("override", OVERRIDES)
+def test_setdefault_calls_the_methods_of_a_subclass(override: str) -> None:
+    check_source(f"""
+import torch
+from collections import OrderedDict
+class D(OrderedDict):
+    {OVERRIDES[override]}
+def args(): return [torch.ones(2), D(a=1)]
+def f(x, d):
+    out = []
+    for one in (d, D(a=1)):
+        for key in ("a", "b"):
+            try: out.append(one.setdefault(key, 7))
+            except KeyError as error: out.append(error.args)
+        out.append(list(dict.items(one)))
+    return out, x + 1
+""")

@@ -109,3 +109,66 @@ def test_items_hashed_by_their_address(use: str) -> None:
         f"want = frontend.disable(lambda: {ADDRESSES[use]})()\n    return x + 1, ({ADDRESSES[use]}) == want"
     )
     check_source(worlds + same)
+
+
+POPPED = "s = {0, 1, 2, 3}\ns.pop()\ns.add(0)"
+GROWN = "s = set(range(100))\nfor i in range(100):\n    if i not in (1, 64): s.discard(i)"
+EXISTING = {
+    "popped": (POPPED, "return s.pop(), x + 1"),
+    "popped in the trace": (POPPED, "a = s.pop(); s.add(a)\n    return a, s.pop(), x + 1"),
+    "grown and shrunk": (GROWN, "return s.pop(), x + 1"),
+    "of one item": ("s = {1}", "s.pop(); s.add(1); s.add(5)\n    return native(s), x + 1"),
+    "without itself": (
+        "s = set(range(100))",
+        "s -= s; s.add(8); s.add(0)\n    return [*native_items(s)], x + 1",
+    ),
+    "with itself, symmetric": (
+        "s = set(range(100))",
+        "s ^= s; s.add(8); s.add(0)\n    return [*native_items(s)], x + 1",
+    ),
+    "both": (GROWN, "s &= s; s.add(128)\n    return [*native_items(s)], x + 1"),
+}
+NATIVE = "native = frontend.disable(lambda s: s.pop())\nnative_items = frontend.disable(list)\n"
+
+
+@pytest.mark.parametrize("case", EXISTING)
+def test_an_existing_set_pops_where_its_last_pop_ended(case: str) -> None:
+    made, body = EXISTING[case]
+    check_source(
+        f"{HEAD}{NATIVE}def make():\n{indented(made)}\n    return s\ndef args(): return [torch.ones(2), make()]\ndef f(x, s):\n    {body}\n"
+    )
+
+
+NEW = {
+    "constants": POPPED,
+    "classes": "s = {int, str, float}\ns.add(s.pop())",
+    "cleared": "s = {0, 1, 2, 3}\ns.pop(); s.pop(); s.clear(); s.update([0, 1, 3])",
+    "without itself": "s = set(range(100))\ns -= s; s.add(8); s.add(0)",
+    "with itself, symmetric": "s = set(range(100))\ns.symmetric_difference_update(s); s.add(8); s.add(0)",
+    "or itself": "s = {8, 0, 16}\ns |= s; s.add(24)",
+    "of a subclass": "s = S({0, 1, 2, 3})\ns.pop(); s.add(0)",
+    "of a subclass, grown and shrunk": "s = S(range(40))\nfor i in range(40):\n    if i not in (8, 0, 16): s.discard(i)\ns.add(64)",
+}
+
+
+@pytest.mark.parametrize("made", NEW)
+def test_a_new_set_pops_after_the_graph_where_its_last_pop_ended(made: str) -> None:
+    check_source(
+        f"{HEAD}{NATIVE}class S(set): pass\ndef f(x):\n{indented(NEW[made])}\n    return native_items(s), native(s), x + 1\n"
+    )
+
+
+TEXTS = {
+    "format": "'{}'.format({int}), '{} {}'.format({int, 1}, 2)",
+    "percent": "'%s' % {int}, '%r %s' % ({int}, 1)",
+    "tuples": "'{}'.format({(bool, 1), (int, 2)}), str({(bool, 1)})",
+    "built-in text": "repr({int}), str([{int}]), '{}'.format([{int}])",
+    "frozen": "'{}'.format(frozenset({int}))",
+    "existing": "'{}'.format(kinds), '{}'.format({'a': kinds})",
+    "f-string": "f'{ {int} } { kinds }'",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_shows_the_items_of_a_set(text: str) -> None:
+    check_source(f"{HEAD}kinds = {{int, str, float, list}}\ndef f(x):\n    return {TEXTS[text]}, x + 1\n")

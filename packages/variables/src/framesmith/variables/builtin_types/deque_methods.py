@@ -3,7 +3,12 @@
 from collections import deque
 from typing import Final
 
-from framesmith.variables.builtin_types.deques import DequeIterator, DequeTracker, compare_each
+from framesmith.variables.builtin_types.deques import (
+    DequeIterator,
+    DequeTracker,
+    compare_each,
+    is_restructured,
+)
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.sequences import bounds, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker
@@ -29,7 +34,9 @@ def call_deque(tx: TraceContext, iterable: Tracker | None = None, maxlen: Tracke
         limit = index_of(tx, maxlen, "an integer is required")
         if limit < 0:
             raise_observed(tx, ValueError, "maxlen must be non-negative")
-    return DequeTracker([] if iterable is None else unpack(tx, iterable), limit)
+    items = [] if iterable is None else unpack(tx, iterable)
+    with user_errors(tx):
+        return DequeTracker(items, limit)
 
 
 @ROWS.call(deque.__dict__["maxlen"])
@@ -64,7 +71,9 @@ def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /)
     """`self.extendleft(iterable)`."""
     # `d.extendleft(d)` gives the items that there were: CPython copies the deque first
     for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
-        self.change(tx).appendleft(item)
+        # one without room takes the items and changes nothing, unlike `appendleft`
+        if self.maxlen != 0:
+            self.change(tx).appendleft(item)
     return NONE
 
 
@@ -97,16 +106,17 @@ def deque_copy(tx: TraceContext, self: DequeTracker, /) -> Tracker:
 
 @ROWS.call(deque.reverse)
 def deque_reverse(tx: TraceContext, self: DequeTracker, /) -> Tracker:
-    """`self.reverse()`; not a structural change, so iterators go on."""
-    tx.changes.note(self)
-    self.items.reverse()
+    """`self.reverse()`."""
+    self.change(tx).reverse()
     return NONE
 
 
 @ROWS.call(deque.rotate)
 def deque_rotate(tx: TraceContext, self: DequeTracker, steps: Tracker = ONE, /) -> Tracker:
     """`self.rotate(steps)`."""
-    self.change(tx).rotate(index_of(tx, steps))
+    count = index_of(tx, steps)
+    with user_errors(tx):
+        self.change(tx).rotate(count)
     return NONE
 
 
@@ -128,11 +138,11 @@ def deque_insert(tx: TraceContext, self: DequeTracker, index: Tracker, item: Tra
 @ROWS.call(deque.remove)
 def deque_remove(tx: TraceContext, self: DequeTracker, value: Tracker, /) -> Tracker:
     """`self.remove(value)`."""
-    state = self.state
+    watch = iter(self.items)
     # over a copy, as comparing an item may run code of the user that changes the deque
     for place, item in enumerate(tuple(self.items)):
         same = known_equal(tx, item, value)
-        if self.state != state:
+        if is_restructured(watch):
             # CPython raises IndexError here and RuntimeError in `index` and `count`
             raise_observed(tx, IndexError, "deque mutated during iteration")
         if same:

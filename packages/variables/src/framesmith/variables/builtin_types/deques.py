@@ -37,7 +37,11 @@ ONE: Final = Constant(1)
 
 @final
 class DequeTracker(Tracker):
-    """A deque. Invariant: `items` is the state in the trace, with the maximal length of the real one."""
+    """A deque. Invariant: `items` is the state in the trace, with the maximal length of the real one.
+
+    `items` goes through the operations of the program, so that its own iterators know what is a structural change: in
+    CPython some operations count as one although they change nothing, and others do not (Modules/_collectionsmodule.c).
+    """
 
     def __init__(
         self,
@@ -52,14 +56,17 @@ class DequeTracker(Tracker):
         self._items: deque[Tracker] = deque(items, maxlen)
         self._read = read
         self.source = source
-        self.state = 0
+        # of what the trace found; None where it has added to that unread
+        self._watch: Iterator[Tracker] | None = iter(self._items)
 
     @property
     def items(self) -> "deque[Tracker]":
         """The items; the same deque object as long as the tracker
         lives. The first read guards the length of an existing deque."""
         if self._read is not None:
+            appended = is_restructured(self._watch)
             self._items.extendleft(reversed(self._read()))  # which may break the graph
+            self._watch = None if appended else iter(self._items)
             self._read = None
         return self._items
 
@@ -79,17 +86,15 @@ class DequeTracker(Tracker):
         return False
 
     def change(self, tx: TraceContext) -> "deque[Tracker]":
-        """The items, for a caller that is about to change them: noted for replay and for the iterators."""
+        """The items, for a caller that is about to change them: noted for replay."""
         # read first: a graph break before the change is noted can resume at this very operation
         items = self.items
         tx.changes.note(self)
-        self.state += 1
         return items
 
     def append(self, tx: TraceContext, item: Tracker) -> None:
         """Append an item. Without `maxlen` the existing items are not read; with it the oldest may go, so they are."""
         tx.changes.note(self)
-        self.state += 1
         # kept unread where possible, so that a loop that collects results is one entry (ADR 0010)
         (self._items if self.maxlen is None else self.items).append(item)
 
@@ -97,7 +102,9 @@ class DequeTracker(Tracker):
         """Append all items of an iterable, which may be the deque itself."""
         # `d += d` gives the items that there were: CPython copies the deque first
         for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
-            self.change(tx).append(item)
+            # one without room takes the items and changes nothing, unlike `append`
+            if self.maxlen != 0:
+                self.change(tx).append(item)
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods and `maxlen`."""
@@ -132,10 +139,8 @@ class DequeTracker(Tracker):
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`self[key] = value`."""
         place = self._place(tx, key)
-        # no new `state`: replacing an item is no structural change for iterators
-        tx.changes.note(self)
         with user_errors(tx):
-            self.items[place] = value
+            self.change(tx)[place] = value
 
     def delete_subscript(self, tx: TraceContext, key: Tracker) -> None:
         """`del self[key]`."""
@@ -163,7 +168,8 @@ class DequeTracker(Tracker):
         if times is None:
             return None
         items = self.change(tx)
-        items *= times
+        with user_errors(tx):
+            items *= times
         return self
 
     def _repeat(self, tx: TraceContext, other: Tracker) -> Tracker | None:
@@ -218,7 +224,9 @@ class DequeTracker(Tracker):
         if self._read is not None:
             writer.statement(f"{place}.extend({display})")
             return
-        writer.statement(f"{writer.constant(put_items, 'put_items')}({place}, {display})")
+        # iterators that the trace does not see go on where no operation was a structural change
+        put = put_items if is_restructured(self._watch) else replace_items
+        writer.statement(f"{writer.constant(put, put.__name__)}({place}, {display})")
 
     def _display(self, writer: Writer) -> str:
         return f"[{', '.join([writer.value(item) for item in self._items])}]"
@@ -229,28 +237,36 @@ def compare_each(
 ) -> Iterator[tuple[int, bool]]:
     """The index of each item from `first` to before `last`, and whether it equals `value`; RuntimeError once comparing
     changed the structure."""
-    state = owner.state
+    watch = iter(owner.items)
     for place, item in enumerate(tuple(owner.items)[first:last], first):
         yield place, known_equal(tx, item, value)
-        check_unchanged(tx, owner, state)
+        if is_restructured(watch):
+            raise_observed(tx, RuntimeError, "deque mutated during iteration")
 
 
-def check_unchanged(tx: TraceContext, owner: DequeTracker, state: int) -> None:
-    """Raise the RuntimeError of CPython if the deque has changed its structure since it had this state."""
-    if owner.state != state:
-        raise_observed(tx, RuntimeError, "deque mutated during iteration")
+def is_restructured(watch: Iterator[Tracker] | None) -> bool:
+    """Whether the deque of an iterator has changed its structure since `iter(deque)`; True for None. Advances it."""
+    if watch is None:
+        return True
+    try:
+        # a real one looks at the deque before it looks at the end
+        next(watch, None)
+    except RuntimeError:
+        return True
+    return False
 
 
 @final
 class DequeIterator(IteratorTracker):
-    """`iter(deque)` or `reversed(deque)`: raises RuntimeError once the deque has changed its structure."""
+    """`iter(deque)` or `reversed(deque)`. Invariant: `real`, the iterator
+    over the items in the trace, is where that of the program is."""
 
     def __init__(self, owner: DequeTracker, backwards: bool) -> None:
         self.owner = owner
         self.backwards = backwards
-        self.items = [*reversed(owner.items)] if backwards else [*owner.items]
+        self.real = reversed(owner.items) if backwards else iter(owner.items)
+        self.watch = iter(owner.items)
         self.index = 0
-        self.state = owner.state
 
     @property
     def python_type(self) -> type:
@@ -258,14 +274,14 @@ class DequeIterator(IteratorTracker):
         return type(reversed(deque[object]())) if self.backwards else type(iter(deque[object]()))
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
-        """The next item, or None at the end; RuntimeError from then on when the deque changed."""
+        """The next item, or None at the end; RuntimeError once the deque has changed its structure."""
         tx.changes.note(self)
-        check_unchanged(tx, self.owner, self.state)
-        if self.index >= len(self.items):
-            return None
-        self.index += 1
-        # an iterator forwards sees items that were replaced or turned around meanwhile
-        return self.items[self.index - 1] if self.backwards else self.owner.items[self.index - 1]
+        try:
+            item = next(self.real, None)
+        except RuntimeError as error:
+            raise_observed(tx, RuntimeError, *error.args)
+        self.index += item is not None
+        return item
 
     def children(self) -> Iterator[Tracker]:
         """The deque."""
@@ -273,7 +289,7 @@ class DequeIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """`iter(deque)`, advanced by as many items; breaks the graph when the deque has changed since."""
-        if self.state != self.owner.state:
+        if is_restructured(self.watch):
             self.unsupported("building it again after its deque changed")
         function = reversed if self.backwards else iter
         text = f"{writer.constant(function, function.__name__)}({writer.value(self.owner)})"
@@ -285,9 +301,22 @@ class DequeIterator(IteratorTracker):
 
 
 def put_items(target: "deque[object]", items: list[object]) -> None:
-    """Make `target` hold just these items."""
+    """Make `target` hold just these items; a structural change, as those that it stands for."""
+    if not items:
+        # emptying a deque that is empty would be none
+        target.append(None)
     target.clear()
     target.extend(items)
+
+
+def replace_items(target: "deque[object]", items: list[object]) -> None:
+    """Make `target` hold these items in place of as many others; no structural change."""
+    if len(target) != len(items):
+        # changed from outside while the graph ran
+        put_items(target, items)
+        return
+    for index, item in enumerate(items):
+        target[index] = item
 
 
 def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:

@@ -66,8 +66,7 @@ class DictIterator(IteratorTracker):
         return self.pick(self.known_items[self.index - 1])
 
     def _check_unchanged(self, tx: TraceContext) -> None:
-        ordered = "odict" in class_name(self.kind)
-        if ordered and self.state.structure != self.versions[0]:
+        if self.kind is ORDERED_ITERATOR and self.state.structure != self.versions[0]:
             # an iterator of an OrderedDict is exhausted once it has raised, one of a dict raises again each time
             self.owner = None
             raise_observed(tx, RuntimeError, "OrderedDict mutated during iteration")
@@ -90,7 +89,9 @@ class DictIterator(IteratorTracker):
         backwards = writer.constant(reversed, "reversed")
         if self.owner is None:
             # exhausted for good in CPython: an iterator over its dict would go on if that grew
-            return self.text.format(f"{writer.constant(dict, 'dict')}()", iter=make, reversed=backwards)
+            kind = OrderedDict if self.kind is ORDERED_ITERATOR else dict
+            empty = f"{writer.constant(kind, class_name(kind))}()"
+            return self.text.format(empty, iter=make, reversed=backwards)
         if self.spoiled or self._has_moved():
             self.unsupported("building it again after its dict changed")
         text = self.text.format(writer.value(self.owner), iter=make, reversed=backwards)

@@ -50,12 +50,15 @@ def _setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Trac
 
 @ROWS.call(OrderedDict.setdefault)
 def ordered_setdefault(tx: TraceContext, self: DictTracker, key: Tracker, default: Tracker = NONE) -> Tracker:
-    """`self.setdefault(key, default)`; unlike `dict.setdefault` it
-    takes keywords, and stores by `self[key] = default`."""
-    # `OrderedDict.setdefault` stores by `__setitem__` of a subclass, which `dict.setdefault` does not
-    if self.owner is not None:
-        check_ordered_update(self.owner)
-    return _setdefault(tx, self, key, default)
+    """`self.setdefault(key, default)`; unlike `dict.setdefault` it takes
+    keywords, and for a subclass uses its own methods (CPython `OrderedDict_setdefault_impl`)."""
+    instance = self.owner
+    if instance is None:
+        return _setdefault(tx, self, key, default)
+    if known_truth(tx, instance.contains(tx, key)):
+        return instance.subscript(tx, key)
+    instance.set_subscript(tx, key, default)
+    return default
 
 
 @ROWS.call(dict.pop)

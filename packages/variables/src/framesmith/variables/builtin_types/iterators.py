@@ -5,7 +5,7 @@ iterators that existed before the trace in `existing_iterators`.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Final, final
+from typing import Final, Protocol, final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
@@ -156,6 +156,8 @@ class SequenceIterator(IteratorTracker):
         if self.sequence is None:
             empty = {LIST_ITERATOR: "[]", TUPLE_ITERATOR: "()"}[self.kind]
             return f"{make}({empty})"
+        if self.index > len(self.items):
+            return _beyond_end(self, writer, self.sequence, iter, self.index)
         text = f"{make}({writer.value(self.sequence)})"
         return at_index(self, writer, text, self.index)
 
@@ -195,6 +197,8 @@ class ReversedIterator(IteratorTracker):
         make = writer.constant(reversed, "reversed")
         if self.sequence is None:
             return f"{make}({'[]' if self.kind is LIST_REVERSED else '()'})"
+        if self.index >= len(self.items):
+            return _beyond_end(self, writer, self.sequence, reversed, self.index)
         # a new one begins at the end of the sequence as it is after the graph, which may have grown
         name = writer.define(self, f"{make}({writer.value(self.sequence)})", "iterator")
         writer.statement(f"{name}.__setstate__({self.index})")
@@ -209,6 +213,38 @@ def at_index(tracker: Tracker, writer: Writer, text: str, index: int) -> str:
     # without taking items, which a list may have lost meanwhile
     writer.statement(f"{name}.__setstate__({index})")
     return name
+
+
+def _beyond_end(
+    tracker: Tracker, writer: Writer, sequence: Tracker, function: Callable[..., object], index: int
+) -> str:
+    """An iterator over a list that has become shorter than its `index`."""
+    make = writer.constant(iterate_beyond_end, "iterate_beyond_end")
+    kind = writer.constant(function, "iter" if function is iter else "reversed")
+    return writer.define(tracker, f"{make}({kind}, {writer.value(sequence)}, {index})", "iterator")
+
+
+def iterate_beyond_end(
+    function: Callable[[list[object]], "MovableIterator"], target: list[object], index: int
+) -> "MovableIterator":
+    """`iter(target)` or `reversed(target)` at an index behind the end, which counts once the list has grown."""
+    length = list.__len__(target)
+    # `__setstate__` takes no index behind the end
+    list.extend(target, [None] * (index + 1 - length))
+    iterator = function(target)
+    iterator.__setstate__(index)
+    list.__delitem__(target, slice(length, None))
+    return iterator
+
+
+class MovableIterator(Protocol):
+    """An iterator that can be set to an index."""
+
+    def __next__(self) -> object:
+        """The next item."""
+
+    def __setstate__(self, index: int, /) -> None:
+        """Go on with the item at the index."""
 
 
 LIST_ITERATOR: type = type(iter([]))

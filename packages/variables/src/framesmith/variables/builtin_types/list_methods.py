@@ -40,7 +40,8 @@ def list_extend(tx: TraceContext, self: ListTracker, iterable: Tracker, /) -> Tr
 def list_insert(tx: TraceContext, self: ListTracker, index: Tracker, item: Tracker, /) -> Tracker:
     """`self.insert(index, item)`."""
     place = index_of(tx, index)
-    self.change(tx).insert(place, item)
+    with user_errors(tx):
+        self.change(tx).insert(place, item)
     return NONE
 
 
@@ -110,17 +111,9 @@ def list_sort(
     """`self.sort(key=, reverse=)`: stable; the list is empty while it sorts, as in CPython."""
     descending = reverse is not None and known_truth(tx, reverse)
     function = None if key is None or (isinstance(key, Constant) and key.value is None) else key
-    items = list(self.items)
-    # CPython takes the items out, so that a key function which looks at the list sees it empty
-    self.change(tx).clear()
-    try:
-        sort_items(tx, items, None if function is None else lambda i: function.call(tx, [i], {}), descending)
-        modified = bool(self.items)
-    finally:
-        # also after an exception or a graph break: items are never lost
-        self.change(tx)[:] = items
-    if modified:
-        raise_observed(tx, ValueError, "list modified during sort")
+    # the list itself, which a real sort empties meanwhile
+    items = self.change(tx)
+    sort_items(tx, items, None if function is None else lambda i: function.call(tx, [i], {}), descending)
     return NONE
 
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Never, final
 
-from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.class_lookup import class_name, defines, overrides
 from framesmith.variables.builtin_types.unhashable_keys import UnhashableValue
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import fill_absence_message, find_message
 from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.compare import FUNCTIONS, compare
 from framesmith.variables.operations.index import index_of, known_compare, known_equal
@@ -22,6 +23,7 @@ Key = int | slice
 
 NO_SLICE_INDEX: Final = find_message("[][value:]")
 NO_SEARCH_INDEX: Final = find_message("[].index(0, value)")
+_MODIFIED: Final = "list modified during sort"
 
 
 @contextmanager
@@ -86,9 +88,11 @@ def position(tx: TraceContext, key: Tracker, name: str) -> Key:
     """The subscript of a list or tuple: an int or a slice of known ints; TypeError for other types of key."""
     key = key.realize()
     if issubclass(key.python_type, slice):
-        start, stop, step = (_slice_member(tx, key, name) for name in ("start", "stop", "step"))
+        # in the order of `PySlice_Unpack`
+        step = _slice_member(tx, key, "step")
         if step == 0:
             raise_observed(tx, ValueError, "slice step cannot be zero")
+        start, stop = _slice_member(tx, key, "start"), _slice_member(tx, key, "stop")
         return slice(start, stop, step)
     return index_of(tx, key, f"{name} indices must be integers or slices, not {class_name(key.python_type)}")
 
@@ -102,26 +106,35 @@ def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:
 
 def repeat_count(tx: TraceContext, value: Tracker) -> int | None:
     """The number in `sequence * value`; None when `value` is no integer, so that the other operand decides."""
+    value = value.realize()
+    cls = value.python_type
     # the number in an instance of a subclass of int counts, as for `PyNumber_AsSsize_t`
-    value = value.realize().builtin_part_or_self(tx)
-    if isinstance(value, Constant):
-        return int(value.value) if isinstance(value.value, int) else None
+    part = value.builtin_part_or_self(tx)
     # CPython asks the number slots of both operands before it repeats the sequence
-    if defines(value.python_type, "__rmul__") or not defines(value.python_type, "__index__"):
+    if isinstance(part, Constant):
+        return None if not isinstance(part.value, int) or _reflects(tx, cls, int) else int(part.value)
+    if not defines(cls, "__index__") or _reflects(tx, cls, object):
         # A symbolic number or tensor: multiplication is theirs, unless they are integers to C code.
-        return index_of(tx, value) if value.python_type is int else None
+        return index_of(tx, value) if cls is int else None
     return index_of(tx, value)
+
+
+def _reflects(tx: TraceContext, cls: type, base: type) -> bool:
+    """Whether a class has a `__rmul__` other than `base`; guards that it does not."""
+    if overrides(cls, base, "__rmul__"):
+        return True
+    guard_class_attribute(tx, cls, "__rmul__")
+    return False
 
 
 @final
 class Sortable:
-    """One item under its key; `<` compares the trackers of the keys, so that a real sort compares as CPython would."""
+    """The key of an item; `<` compares the trackers of the keys, so that a real sort compares as CPython would."""
 
-    __slots__ = ("item", "key", "tx")
+    __slots__ = ("key", "tx")
 
-    def __init__(self, tx: TraceContext, item: Tracker, key: Tracker) -> None:
+    def __init__(self, tx: TraceContext, key: Tracker) -> None:
         self.tx = tx
-        self.item = item
         self.key = key
 
     def __lt__(self, other: "Sortable") -> bool:
@@ -131,15 +144,15 @@ class Sortable:
 def sort_items(
     tx: TraceContext, items: list[Tracker], key: Callable[[Tracker], Tracker] | None, reverse: bool
 ) -> None:
-    """Sort in place, as `list.sort` does: the same comparisons in the same order. After an exception the items
-    are in the order that the sort had reached."""
-    # all keys first, as in CPython; a real sort then makes the same comparisons in the same order
-    work = [Sortable(tx, item, item if key is None else key(item)) for item in items]
+    """Sort in place, as `list.sort` does: the same comparisons in the same order. After an exception the items are in the
+    order that the sort had reached; ValueError where the key or a comparison changes the list, which is empty meanwhile."""
     try:
-        work.sort(reverse=reverse)
-    finally:
-        # a list that failed to sort has its items in the order that was reached
-        items[:] = [entry.item for entry in work]
+        # a real sort of the very list, which notices changes as CPython does
+        items.sort(key=lambda item: Sortable(tx, item if key is None else key(item)), reverse=reverse)
+    except ValueError as error:
+        if error.args != (_MODIFIED,):
+            raise
+        raise_observed(tx, ValueError, _MODIFIED)
 
 
 def reaches_itself(tracker: Tracker) -> bool:

@@ -3,7 +3,7 @@
 An item key is made from the hash key of a tracker (`Tracker.hash_key`), and is the value itself for a constant.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Final, final
@@ -95,3 +95,14 @@ def is_new_object(item: Hashable) -> bool:
             return tracker.source is None
         case _:
             return False
+
+
+def in_order(value: object) -> object:
+    """The members in iteration order, as a guard compares them."""
+    assert isinstance(value, set | frozenset)
+    return tuple(iterate_natively(value))
+
+
+def iterate_natively(value: "set[object] | frozenset[object]") -> Iterator[object]:
+    """The members, past an `__iter__` of a subclass."""
+    return set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)

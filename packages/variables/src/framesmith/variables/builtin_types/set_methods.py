@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
 from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.set_items import make_item_key
-from framesmith.variables.builtin_types.set_recipes import Content, Items, items_of_keys
-from framesmith.variables.builtin_types.sets import Operand, SetTracker, find_set_part, make_set_tracker
+from framesmith.variables.builtin_types.set_items import is_exact, make_item_key
+from framesmith.variables.builtin_types.set_recipes import Content, Items, Operand, items_of_keys
+from framesmith.variables.builtin_types.sets import SetTracker, find_set_part, make_set_tracker
 from framesmith.variables.builtin_types.unhashable_keys import Use, as_common_item, as_set_item, hash_key_of
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -101,12 +101,16 @@ def set_remove(tx: TraceContext, self: SetTracker, item: Tracker, /) -> Tracker:
 
 @ROWS.call(set.pop)
 def set_pop(tx: TraceContext, self: SetTracker, /) -> Tracker:
-    """`self.pop()`: the first in iteration order; breaks the graph if one of several members is not known."""
+    """`self.pop()`: the first at or after the finger that the last `pop` left (CPython `set_pop`); breaks the graph if
+    one of several members is not known."""
+    # only the history of a set tells where its finger is, and that of an existing one is not known
+    if self.source is not None and self.size(tx) > 1:
+        self.unsupported("popping one of several items of an existing set")
     members = self.members_in_order(tx)
     if not members:
         raise_observed(tx, KeyError, "pop from an empty set")
-    # which member comes first depends on hashes; only those of constants are certain
-    if len(members) > 1 and not all(member.is_python_constant() for member in members):
+    # which member comes first depends on hashes; only those of constants and classes are certain
+    if len(members) > 1 and not all(map(is_exact, self.content)):
         self.unsupported("popping an arbitrary item")
     return self.pop(tx)
 

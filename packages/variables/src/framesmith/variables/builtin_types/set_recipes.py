@@ -5,11 +5,12 @@ The order of a set depends on hashes and on history: `{8, 0}` and `{0, 8}` diffe
 them, is in `builtin_types.sets`.
 """
 
+import operator
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core.base import Tracker, Writer
@@ -84,7 +85,7 @@ class SetOperation:
 @final
 @dataclass(frozen=True, slots=True)
 class SetChange:
-    """A call of a method that changes a set, and its argument: one item, or items."""
+    """A call of a method that changes a set, or of one of `MORE_CHANGES`, and its argument: one item, or items."""
 
     method: str
     items: "Recipe"
@@ -92,7 +93,8 @@ class SetChange:
 
     def text(self, writer: Writer) -> str:
         """The method and its argument, separated by a comma."""
-        method = writer.constant(getattr(set, self.method), self.method)
+        called = MORE_CHANGES.get(self.method) or getattr(set, self.method)
+        method = writer.constant(called, self.method)
         if self.is_one:
             assert isinstance(self.items, Items)
             return f"{method}, {writer.value(self.items.trackers[0])}"
@@ -124,6 +126,18 @@ class ChangedSet:
 Recipe: TypeAlias = Items | ExistingSet | SetOperation | ChangedSet
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """The other operand of a set: item keys in the order and form in which C code reads them, and their trackers
+    by the identity of the item key, since of two equal items either may end up in the result."""
+
+    keys: Content | list[Hashable] | dict[Hashable, None]
+    trackers: Mapping[int, Tracker]
+    recipe: Recipe
+    order_known: bool = True
+
+
 def change_all(
     target: "set[object]", *steps: "tuple[Callable[[set[object], object], object], object]"
 ) -> "set[object]":
@@ -131,6 +145,27 @@ def change_all(
     for method, argument in steps:
         method(target, argument)
     return target
+
+
+def pop_item(target: "set[object]", item: object) -> None:
+    """`target.pop()`, which moves the finger where the next `pop` begins to look (CPython `set_pop`); `item` is what it takes."""
+    taken = target.pop()
+    if taken is not item and taken != item:
+        # never another member than in the trace, wherever the two have it
+        target.add(taken)
+        target.discard(item)
+
+
+def intersect_with_itself(target: "set[object]", _: object) -> None:
+    """`target &= target`: the same members, in a new table."""
+    target.intersection_update(target)
+
+
+MORE_CHANGES: Final[dict[str, Callable[[set[object], object], None]]] = {
+    "pop": pop_item,
+    "intersect_with_itself": intersect_with_itself,
+}
+"""Changes that take an argument here and none in the program, by their name in a `SetChange`."""
 
 
 def write_new_set(start: Recipe, writer: Writer, cls: type) -> str:
@@ -169,6 +204,21 @@ def same_layout(left: AbstractSet[Hashable], right: AbstractSet[Hashable]) -> bo
     pairs = zip(left, right, strict=True)
     # the size shows the size of the table, which decides where an item added later goes
     return sys.getsizeof(left) == sys.getsizeof(right) and all(one is other for one, other in pairs)
+
+
+def is_kept_by_update(content: AbstractSet[Hashable]) -> bool:
+    """Whether an empty set that is updated with this one gets the same memory layout."""
+    filled = set[Hashable]()
+    filled.update(content)
+    return same_layout(filled, content)
+
+
+def copy_in_order(content: AbstractSet[Hashable], values: list[object]) -> set[object] | None:
+    """A real set of the values that the item keys stand for; None where it has another order."""
+    is_plain = all(map(operator.is_, content, values))
+    # a copy keeps the layout of a set as far as it can
+    made = set[object](content if is_plain else values)
+    return made if all(map(operator.is_, made, values)) else None
 
 
 def items_of_keys(keys: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:

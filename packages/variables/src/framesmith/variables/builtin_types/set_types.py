@@ -69,6 +69,13 @@ def wrap_set_part(tx: TraceContext, value: object, source: Source, cls: type) ->
     return wrap_set_content(tx, value, source, cls)
 
 
+def make_set_part() -> Tracker:
+    """The set part of a new instance of a subclass."""
+    made = SetTracker()
+    made.is_part = True
+    return made
+
+
 ROWS.builtin_type(
     BuiltinType(
         set,
@@ -77,7 +84,7 @@ ROWS.builtin_type(
         build=build_set,
         text=set_text,
         iterators=(type(iter(set())),),
-        part=BuiltinPart(copy_to_real_set, wrap_set_part, SetTracker, set.update),
+        part=BuiltinPart(copy_to_real_set, wrap_set_part, make_set_part, set.update),
         reduce=reduce_set,
         holds_items=True,
         is_mutable=True,

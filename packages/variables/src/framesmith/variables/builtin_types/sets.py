@@ -8,7 +8,6 @@ was changed in place) iteration breaks the graph.
 import operator
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
@@ -18,17 +17,26 @@ from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
 from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
-from framesmith.variables.builtin_types.set_items import is_exact, is_new_object, make_item_key
+from framesmith.variables.builtin_types.set_items import (
+    in_order,
+    is_exact,
+    is_new_object,
+    iterate_natively,
+    make_item_key,
+)
 from framesmith.variables.builtin_types.set_iterators import SetIterator
 from framesmith.variables.builtin_types.set_recipes import (
     ChangedSet,
     Content,
     ExistingSet,
     Items,
+    Operand,
     Recipe,
     SetChange,
     as_set_recipe,
     combine_recipes,
+    copy_in_order,
+    is_kept_by_update,
     items_one_by_one,
     write_new_set,
 )
@@ -57,18 +65,6 @@ UPDATES: Final[dict[str, str]] = {
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """The other operand of a set: item keys in the order and form in which C code reads them, and their trackers
-    by the identity of the item key, since of two equal items either may end up in the result."""
-
-    keys: Content | list[Hashable] | dict[Hashable, None]
-    trackers: Mapping[int, Tracker]
-    recipe: Recipe
-    order_known: bool = True
-
-
-@final
 class SetTracker(Tracker):
     """A set. Invariant: once `is_complete`, `content` and `members` have the same item keys; `members` gives
     the tracker of each (see `set_items`)."""
@@ -88,6 +84,7 @@ class SetTracker(Tracker):
         self.order_known = True
         self.is_mirrored = True  # the content has the layout of the existing set
         self.has_unread_items = False
+        self.is_part = False  # of a new instance of a subclass, which an entry fills by `set.update`
         self.start: Recipe = Items(())
         self.log: list[SetChange] = []
         self._visiting = False
@@ -108,7 +105,7 @@ class SetTracker(Tracker):
         # before the tracker changes: it may break the graph
         self._check_readable(tx)
         self.is_complete = True
-        values = [*_iterate(self.value)]
+        values = [*iterate_natively(self.value)]
         if all(is_plain_constant(value) for value in values):
             tx.guard(CallResult(self.source, in_order), EqualTo(tuple(values)))
             trackers = [from_python(tx, value) for value in values]
@@ -143,7 +140,7 @@ class SetTracker(Tracker):
         key = search_key(tx, item)
         if not self.is_complete and self.value is not None:
             plain = isinstance(item, Constant) and is_plain_constant(item.value)
-            if plain and all(is_plain_constant(value) for value in _iterate(self.value)):
+            if plain and all(is_plain_constant(value) for value in iterate_natively(self.value)):
                 assert isinstance(item, Constant)
                 # no code of the user runs: all are plain constants
                 found = item.value in self.value
@@ -194,7 +191,7 @@ class SetTracker(Tracker):
 
     def _add_without_lookup(self, tx: TraceContext, item: Tracker) -> None:
         native = self.kind is set and not self.is_complete
-        check_storable(item, _iterate(self.value or set()) if native else None)
+        check_storable(item, iterate_natively(self.value or set()) if native else None)
         tx.changes.note(self)
         self.has_unread_items = True
         self._note("add", item)
@@ -266,16 +263,26 @@ class SetTracker(Tracker):
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
+        if other.keys is self.content:
+            self._update_by_itself(tx, symbol)
+            return
         # asked before the change: `change` forgets the order of an existing set
-        before, known = self.read_all(tx), self.order_known or len(self.content) < 2
+        known = len(self.read_all(tx)) < 2 or self.order_known
         mine = self._trackers()
         content = self.change(tx)
-        # `s |= s`: the items must not change under the loop of C code
-        keys = set(content) if other.keys is before else other.keys
-        getattr(set, UPDATES[symbol])(content, keys)
+        getattr(set, UPDATES[symbol])(content, other.keys)
         self.log.append(SetChange(UPDATES[symbol], other.recipe))
         self.members = _members(content, mine, other.trackers)
         self.order_known = known and other.order_known and self.source is None
+
+    def _update_by_itself(self, tx: TraceContext, symbol: str) -> None:
+        """`self <symbol>= self`, for which C code has ways of its own: `|` does nothing, `-` and `^` clear."""
+        if symbol in ("-", "^"):
+            self.clear(tx)
+        elif symbol == "&":
+            content = self.change(tx)
+            content.intersection_update(content)
+            self.log.append(SetChange("intersect_with_itself", Items(())))
 
     def clear(self, tx: TraceContext) -> None:
         """Remove all members."""
@@ -286,11 +293,12 @@ class SetTracker(Tracker):
         self.members = {}
 
     def pop(self, tx: TraceContext) -> Tracker:
-        """Remove and return the first member."""
+        """Remove and return the first member. Invariant: there is one, and of a new set all are exact where it has several."""
         key = self.change(tx).pop()
         member = self.members.pop(key)
-        # which one `pop` would take after the graph is not certain, so the one that was taken is named
-        self._note("discard", member)
+        # one that is hashed by its address could have left the finger of `set_pop` anywhere
+        leaves_finger = self.source is not None or is_exact(key)
+        self._note("pop" if leaves_finger else "discard", member)
         return member
 
     # -- slots -------------------------------------------------------------------------------------
@@ -299,23 +307,27 @@ class SetTracker(Tracker):
         keeps; False for an existing set that was not read whole."""
         if self._visiting or not self.is_complete or not self.order_known:
             return False
-        # a folded call gets a copy, which has another order if the table of the original is larger
-        if self.kind is set and [*self.content.copy()] != [*self.content]:
-            return False
         self._visiting = True
         try:
-            return all(member.is_python_constant() for member in self.members.values())
+            if not all(member.is_python_constant() for member in self.members.values()):
+                return False
         finally:
             self._visiting = False
+        # a folded call gets a copy, which has another order if the table of the original is larger
+        return self.kind is not set or copy_in_order(self.content, self._values()) is not None
+
+    def _values(self) -> list[object]:
+        return [self.members[key].as_python_constant() for key in self.content]
 
     def as_python_constant(self) -> object:
         """A fresh set of the values."""
         if issubclass(self.kind, frozenset):
             # kept: a nest of n frozensets may hold the same part 2**n times
             if self._frozen is None:
-                self._frozen = frozenset([self.members[key].as_python_constant() for key in self.content])
+                self._frozen = frozenset(self._values())
             return self._frozen
-        return set(self.content) if self.kind is set else self.unsupported("a constant")
+        made = copy_in_order(self.content, self._values()) if self.kind is set else None
+        return self.unsupported("a constant") if made is None else made
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of `set` or `frozenset`."""
@@ -327,13 +339,14 @@ class SetTracker(Tracker):
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(self)`."""
-        return Constant(self._size(tx))
+        return Constant(self.size(tx))
 
     def truth(self, tx: TraceContext) -> bool:
         """`bool(self)`: whether there are members; guards the size of an existing set that was not read."""
-        return self._size(tx) > 0
+        return self.size(tx) > 0
 
-    def _size(self, tx: TraceContext) -> int:
+    def size(self, tx: TraceContext) -> int:
+        """The number of members; guards that of an existing set that was not read."""
         if self.is_complete or self.value is None:
             return len(self.content)
         self._check_readable(tx)
@@ -394,6 +407,9 @@ class SetTracker(Tracker):
         itself through an instance is named before it is filled."""
         if self.kind not in (set, frozenset):
             self.unsupported("building it again after the graph")
+        is_exact_order = self.is_part and all(map(is_exact, self.content))
+        if is_exact_order and (self._has_popped() or not is_kept_by_update(self.content)):
+            self.unsupported("building an instance of a subclass again in its order")
         if self.kind is set and reaches_itself(self):
             name = writer.define(self, f"{writer.constant(set, 'set')}()", "set")
             writer.statement(f"{name}.update({Items(tuple(self.members.values())).text(writer)})")
@@ -410,9 +426,13 @@ class SetTracker(Tracker):
             return recipe
         is_exact_order = all(map(is_exact, self.content))
         simple = items_one_by_one(self.content, self.members, self.kind) if is_exact_order else None
-        if is_exact_order and simple is None:
+        if is_exact_order and (simple is None or self._has_popped()):
             self.unsupported("building it again in its order")
         return simple or Items(tuple(self.members.values()))
+
+    def _has_popped(self) -> bool:
+        """Whether a member was taken by `pop`, so that the next `pop` need not begin with the first one."""
+        return any(change.method == "pop" for change in self.log)
 
     def replay(self, writer: Writer) -> None:
         """The same operations on the real set, so that its order becomes that of an eager run."""
@@ -469,13 +489,3 @@ def wrap_set_content(
 ) -> SetTracker:
     """The set part of an existing set or of an instance of a subclass; its type must be guarded already."""
     return SetTracker(source, cls, value)
-
-
-def in_order(value: object) -> object:
-    """The members in iteration order, as a guard compares them."""
-    assert isinstance(value, set | frozenset)
-    return tuple(_iterate(value))
-
-
-def _iterate(value: "set[object] | frozenset[object]") -> Iterator[object]:
-    return set.__iter__(value) if isinstance(value, set) else frozenset.__iter__(value)

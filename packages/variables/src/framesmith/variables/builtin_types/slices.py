@@ -139,14 +139,26 @@ def slice_step(tx: TraceContext, self: SliceTracker, /) -> Tracker:
 @ROWS.call(slice.indices)
 def slice_indices(tx: TraceContext, self: SliceTracker, length: Tracker, /) -> Tracker:
     """`self.indices(length)`."""
-    members = [member.realize() for member in self.members()]
-    values = [
-        None if isinstance(m, Constant) and m.value is None else index_of(tx, m, _NO_INDEX) for m in members
-    ]
     size = index_of(tx, length)
-    with user_errors(tx):
-        found = slice(*values).indices(size)
+    # in the order of `slice_indices`, which asks for no further number after a bad one
+    if size < 0:
+        _indices(tx, slice(None), size)
+    step = _member(tx, self.step)
+    if step == 0:
+        _indices(tx, slice(None, None, step), size)
+    start, stop = _member(tx, self.start), _member(tx, self.stop)
+    found = _indices(tx, slice(start, stop, step), size)
     return TupleTracker([Constant(number) for number in found])
+
+
+def _member(tx: TraceContext, member: Tracker) -> int | None:
+    member = member.realize()
+    return None if isinstance(member, Constant) and member.value is None else index_of(tx, member, _NO_INDEX)
+
+
+def _indices(tx: TraceContext, value: slice, size: int) -> tuple[int, int, int]:
+    with user_errors(tx):
+        return value.indices(size)
 
 
 def slice_text(tx: TraceContext, value: Tracker, join: Join) -> str:

@@ -143,12 +143,25 @@ def _sequence(symbol: str) -> RowFunction:
         result = self.binary(tx, symbol, other)
         if result is not None:
             return result
-        # TypeError of `__index__`, if the operand has none
         if symbol == "*":
-            index_of(tx, other)
+            return _repeat(tx, self.binary, other)
         return raise_observed(tx, TypeError, unsupported_operands(symbol, self, other))
 
     return row_function
+
+
+def _repeat(
+    tx: TraceContext, slot: Callable[[TraceContext, str, Tracker], Tracker | None], other: Tracker
+) -> Tracker:
+    """The repetition by what the operand has as its `__index__`; unlike the operator, the method asks no `__rmul__` of it."""
+    result = slot(tx, "*", Constant(index_of(tx, other)))
+    assert result is not None
+    return result
+
+
+def _repeat_in_place(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
+    """The row of `__imul__` of a sequence."""
+    return self.inplace(tx, "*", other) or _repeat(tx, self.inplace, other)
 
 
 def _row_functions() -> dict[str, RowFunction]:
@@ -168,6 +181,7 @@ SEQUENCE_SLOTS: Final = {
     "__add__": _sequence("+"),
     "__mul__": _sequence("*"),
     "__rmul__": _sequence("*"),
+    "__imul__": _repeat_in_place,
 }
 
 

@@ -1,6 +1,6 @@
 """The iterator of CPython's sequence protocol, over objects of classes with `__getitem__` only."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import final
 
 from framesmith.variables.builtin_types.iterators import ask_sequence_length
@@ -65,10 +65,9 @@ class ItemIterator(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A new iterator at the same index."""
-        make = writer.constant(iter, "iter")
         if self.finished:
-            # Any iterator that has ended does: CPython has dropped the object, too.
-            return writer.define(self, f"{make}(())", "iterator")
+            return writer.define(self, f"{writer.constant(make_exhausted, 'make_exhausted')}()", "iterator")
+        make = writer.constant(iter, "iter")
         name = writer.define(self, f"{make}({writer.value(self.target)})", "iterator")
         writer.statement(f"{name}.__setstate__({self.index})")
         return name
@@ -80,3 +79,10 @@ class _Indexable:
 
 
 _SEQUENCE_ITERATOR: type = type(iter(_Indexable()))
+
+
+def make_exhausted() -> Iterator[object]:
+    """An iterator of the sequence protocol that has ended."""
+    iterator = iter(_Indexable())
+    next(iterator, None)
+    return iterator

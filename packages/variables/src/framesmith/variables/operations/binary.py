@@ -9,7 +9,14 @@ from collections.abc import Callable, Mapping
 from types import WrapperDescriptorType
 from typing import Final
 
-from framesmith.guards.class_lookup import class_name, defines, derives, resolution_order, type_dict
+from framesmith.guards.class_lookup import (
+    class_name,
+    defines,
+    derives,
+    overrides,
+    resolution_order,
+    type_dict,
+)
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.raising import raise_observed
@@ -119,10 +126,10 @@ def _reflected_before_sequence(
     base = sequence_base(left.python_type) if symbol in ("+", "*") else None
     if base is None or "__iadd__" not in type_dict(base):
         return None
-    # numbers have a reflected method that declines sequences
-    if issubclass(right.python_type, int | float) or not defines(
-        right.python_type, f"__r{METHODS[symbol]}__"
-    ):
+    method = f"__r{METHODS[symbol]}__"
+    number = next((kind for kind in (int, float) if derives(right.python_type, kind)), object)
+    # the reflected method of a number itself declines sequences
+    if not overrides(right.python_type, number, method):
         return None
     return ask_right(tx, symbol, left, right)
 
