@@ -60,7 +60,7 @@ class _Slots:
         """Calls `__call__` of the class; TypeError for a constant whose class has none."""
         if not defines(constant.python_type, "__call__"):
             raise_observed(tx, TypeError, f"'{type_name(constant)}' object is not callable")
-        return constant.attribute(tx, "__call__").call(tx, args, kwargs)
+        return constant.special_attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext, constant: Constant) -> Tracker:
         """Text and bytes give characters or integers; other iterables that are constants break the graph."""

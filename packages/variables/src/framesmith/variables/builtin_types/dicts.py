@@ -314,7 +314,7 @@ class DictTracker(Tracker):
         if item is not None:
             return item.value
         if self.owner is not None and defines(self.owner.python_type, "__missing__"):
-            return self.owner.attribute(tx, "__missing__").call(tx, [key], {})
+            return self.owner.special_attribute(tx, "__missing__").call(tx, [key], {})
         return self.missing(tx, key)
 
     def missing(self, tx: TraceContext, key: Tracker) -> Tracker:

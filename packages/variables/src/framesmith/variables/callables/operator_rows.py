@@ -133,12 +133,6 @@ def operator_index(tx: TraceContext, value: Tracker, /) -> Tracker:
     return Constant(index_of(tx, value))
 
 
-@ROWS.call(operator.abs)
-def operator_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
-    """`abs(value)`."""
-    return value.attribute(tx, "__abs__").call(tx, [], {})
-
-
 @ROWS.call(operator.concat)
 def operator_concat(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left + right` of sequences."""
