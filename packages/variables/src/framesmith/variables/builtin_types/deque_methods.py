@@ -4,7 +4,7 @@ from collections import deque
 from typing import Final
 
 from framesmith.variables.builtin_types.deques import DequeIterator, DequeTracker, compare_each
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import take_items, unpack
 from framesmith.variables.builtin_types.sequences import bounds, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -63,7 +63,7 @@ def deque_extend(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> 
 def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
     """`self.extendleft(iterable)`."""
     # `d.extendleft(d)` gives the items that there were: CPython copies the deque first
-    for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
+    for item in take_items(tx, DequeTracker(self.items) if iterable is self else iterable):
         self.change(tx).appendleft(item)
     return NONE
 
