@@ -3,7 +3,6 @@
 The tracker itself is in `core.constant`.
 """
 
-import enum
 import operator
 from collections.abc import Callable
 from typing import Final, final
@@ -52,8 +51,6 @@ class _Slots:
                 return reader(tx, constant, name)
         if isinstance(value, tuple | frozenset):
             return from_python(tx, value).attribute(tx, name)
-        if isinstance(value, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
-            return fold(tx, lambda member: getattr(member, name), [constant])
         return builtin_attribute(tx, constant, name)
 
     def begin_call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
