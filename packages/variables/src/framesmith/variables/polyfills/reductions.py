@@ -2,15 +2,16 @@
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
+Value: TypeAlias = Any  # any value of the program
 MISSING = object()
 
 
 def extreme(
-    iterable: Iterable[Any],
-    key: Callable[[Any], Any],  # any user function
-    is_better: Callable[[Any, Any], Any],
+    iterable: Iterable[Value],
+    key: Callable[[Value], Value],  # any user function
+    is_better: Callable[[Value, Value], Value],
     message: str,
     default: object = MISSING,
 ) -> object:
@@ -83,7 +84,7 @@ def index_of(iterable: Iterable[object], value: object, message: str) -> int:
     raise ValueError(message)
 
 
-def keep_number(numbers: list[Any], item: object, ordered: bool) -> bool:
+def keep_number(numbers: list[Value], item: object, ordered: bool) -> bool:
     """Append an item that C code adds (with `ordered`: compares) without code of the program, and say whether it is one;
     modelled by a row."""
     is_number = type(item) in (int, float, bool) or (not ordered and type(item) is complex)
@@ -99,10 +100,10 @@ def goes_on_with_numbers(before: object, total: object) -> bool:
     return numbers and ranks.index(type(before)) < ranks.index(type(total))
 
 
-def sum_of(iterable: Iterable[Any], total: Any) -> Any:  # any values of the program
+def sum_of(iterable: Iterable[Value], total: Value) -> Value:
     """`sum(iterable, total)`: numbers at the beginning are added by `sum` itself, which compensates errors of floats."""
     iterator = iter(iterable)
-    numbers = list[Any]()
+    numbers = list[Value]()
     if type(total) in (int, float, complex):
         for item in iterator:
             if not keep_number(numbers, item, False):
@@ -119,15 +120,15 @@ def sum_of(iterable: Iterable[Any], total: Any) -> Any:  # any values of the pro
 
 
 def extreme_in_order(
-    iterable: Iterable[Any],
-    extreme_of: Callable[[list[Any]], Any],  # `min` or `max`
-    is_better: Callable[[Any, Any], Any],
+    iterable: Iterable[Value],
+    extreme_of: Callable[[list[Value]], Value],  # `min` or `max`
+    is_better: Callable[[Value, Value], Value],
     message: str,
     default: object = MISSING,
 ) -> object:
     """`min` and `max` without a key: numbers at the beginning are compared by the builtin itself."""
     iterator = iter(iterable)
-    numbers = list[Any]()
+    numbers = list[Value]()
     for item in iterator:
         if not keep_number(numbers, item, True):
             best = extreme_of(numbers) if numbers else item
@@ -146,7 +147,7 @@ def extreme_in_order(
     return best
 
 
-def sort_by(items: list[Any], key: Callable[[Any], Any], reverse: object) -> list[Any]:
+def sort_by(items: list[Value], key: Callable[[Value], Value], reverse: object) -> list[Value]:
     """`sorted(items, key=key, reverse=reverse)`."""
     keys = []
     for item in items:
@@ -154,7 +155,7 @@ def sort_by(items: list[Any], key: Callable[[Any], Any], reverse: object) -> lis
     return sort_by_keys(items, keys, reverse)
 
 
-def sort_by_keys(items: list[Any], keys: list[Any], reverse: object) -> list[Any]:
+def sort_by_keys(items: list[Value], keys: list[Value], reverse: object) -> list[Value]:
     """The items in the order of their keys; modelled by a row, so that it is not traced itself."""
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
     return [items[index] for index in order]
