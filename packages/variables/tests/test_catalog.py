@@ -25,6 +25,7 @@ from framesmith.variables.core import (
     row_of,
 )
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES, BuiltinType
+from framesmith.variables.core.registry import LateRule
 
 NAMES = Table[str, int]("names")
 
@@ -93,6 +94,13 @@ def test_a_registry_with_more_rows_is_another_one():
     assert one[NAMES] == {"a": 1} and two[NAMES] == {"a": 1, "b": 2}
     with pytest.raises(DuplicateRow):
         two.with_rows(rows_of(("a", 3, Priority.OWN)))
+
+
+def test_a_rule_that_comes_too_late_is_refused():
+    late = Rows()
+    late.for_each(NAMES)(lambda row: ())
+    with pytest.raises(LateRule, match="a rule for each row of names comes after the rows"):
+        Registry(rows_of(("a", 1, Priority.OWN))).with_rows(late)
 
 
 def test_a_registry_cannot_be_changed():

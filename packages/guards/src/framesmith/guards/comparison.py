@@ -6,6 +6,7 @@ code runs to find out. What has no row in the table below is compared by identit
 `kinds.values`.
 """
 
+import enum
 import math
 import types
 from collections.abc import Callable, Sequence
@@ -87,7 +88,7 @@ def same_constant(left: object, right: object) -> bool:
         return compare(left, right)
     if issubclass(cls, Comparable):
         return left == right
-    if issubclass(cls, tuple):  # a named tuple, torch.Size
+    if issubclass(cls, tuple) and not issubclass(cls, enum.Enum):  # a named tuple, torch.Size
         return _same_tuples(left, right)
     return False
 

@@ -2,7 +2,7 @@
 
 A step that fails after it has changed something, or has read values, cannot be taken back. So the trace is thrown away
 and made once more up to that step, whose operation runs natively then. It is made again too where it has looked up
-`id(x)` without reading it, and that turns out to matter. The loop over attempts: `EntryBuilder.build`.
+`id(x)` or the number of the thread without reading it, and that turns out to matter. The loop over attempts: `EntryBuilder.build`.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class PlannedStop:
 
 
 class MixedIdentities(Exception):
-    """The trace has looked up `id(x)` as a key without reading it, and has seen numbers that may be addresses: trace
+    """The trace has looked up such a number as a key without reading it, and has seen numbers that may be addresses: trace
     again and read it."""
 
 
@@ -45,7 +45,7 @@ class Restart(Exception):
 
 
 def mixes_identities(tx: TraceContext) -> bool:
-    """Whether `id(x)` was looked up as a key, unread, in a trace that saw numbers which may be addresses as well."""
+    """Whether `id(x)` or the number of the thread was looked up as a key, unread, in a trace that saw numbers which may be addresses as well."""
     return tx.changes.has_identity_keys and any(_names_address(guard.claim) for guard in tx.guards)
 
 
@@ -60,4 +60,4 @@ def _names_address(claim: object) -> bool:
 def _may_hold_address(value: object) -> bool:
     if isinstance(value, tuple | frozenset):
         return any(map(_may_hold_address, value))
-    return isinstance(value, int) and value > _LEAST_ADDRESS
+    return isinstance(value, int | float) and value > _LEAST_ADDRESS

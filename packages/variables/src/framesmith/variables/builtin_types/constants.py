@@ -3,7 +3,6 @@
 The tracker itself is in `core.constant`.
 """
 
-import enum
 import operator
 from collections.abc import Callable
 from typing import Final, final
@@ -52,15 +51,13 @@ class _Slots:
                 return reader(tx, constant, name)
         if isinstance(value, tuple | frozenset):
             return from_python(tx, value).attribute(tx, name)
-        if isinstance(value, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
-            return fold(tx, lambda member: getattr(member, name), [constant])
         return builtin_attribute(tx, constant, name)
 
     def begin_call(self, tx: TraceContext, constant: Constant, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for a constant whose class has none."""
         if not defines(constant.python_type, "__call__"):
             raise_observed(tx, TypeError, f"'{type_name(constant)}' object is not callable")
-        return constant.attribute(tx, "__call__").call(tx, args, kwargs)
+        return constant.special_attribute(tx, "__call__").call(tx, args, kwargs)
 
     def iterate(self, tx: TraceContext, constant: Constant) -> Tracker:
         """Text and bytes give characters or integers; other iterables that are constants break the graph."""

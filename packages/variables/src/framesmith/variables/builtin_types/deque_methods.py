@@ -9,7 +9,7 @@ from framesmith.variables.builtin_types.deques import (
     compare_each,
     is_restructured,
 )
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import take_items, unpack
 from framesmith.variables.builtin_types.sequences import bounds, user_errors
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -70,7 +70,7 @@ def deque_extend(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> 
 def deque_extendleft(tx: TraceContext, self: DequeTracker, iterable: Tracker, /) -> Tracker:
     """`self.extendleft(iterable)`."""
     # `d.extendleft(d)` gives the items that there were: CPython copies the deque first
-    for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
+    for item in take_items(tx, DequeTracker(self.items) if iterable is self else iterable):
         # one without room takes the items and changes nothing, unlike `appendleft`
         if self.maxlen != 0:
             self.change(tx).appendleft(item)

@@ -9,7 +9,7 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dict_iterators import advance_by
-from framesmith.variables.builtin_types.iterators import IteratorTracker, unpack
+from framesmith.variables.builtin_types.iterators import IteratorTracker, take_items
 from framesmith.variables.builtin_types.sequences import (
     raise_unhashable,
     reaches_itself,
@@ -101,7 +101,7 @@ class DequeTracker(Tracker):
     def extend(self, tx: TraceContext, iterable: Tracker) -> None:
         """Append all items of an iterable, which may be the deque itself."""
         # `d += d` gives the items that there were: CPython copies the deque first
-        for item in unpack(tx, DequeTracker(self.items) if iterable is self else iterable):
+        for item in take_items(tx, DequeTracker(self.items) if iterable is self else iterable):
             # one without room takes the items and changes nothing, unlike `append`
             if self.maxlen != 0:
                 self.change(tx).append(item)

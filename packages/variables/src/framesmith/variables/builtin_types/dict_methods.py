@@ -11,7 +11,7 @@ from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.dict_copies import check_ordered_update
 from framesmith.variables.builtin_types.dict_iterators import ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import take_items
 from framesmith.variables.builtin_types.tuples import TupleTracker, find_tuple_part
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -233,6 +233,6 @@ def ordered_fromkeys(tx: TraceContext, keys: Tracker, value: Tracker = NONE, /) 
 
 
 def _from_keys(tx: TraceContext, new: DictTracker, keys: Tracker, value: Tracker) -> DictTracker:
-    for key in unpack(tx, keys):
+    for key in take_items(tx, keys):
         new.store(tx, key, value)
     return new

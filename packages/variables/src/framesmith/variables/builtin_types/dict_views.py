@@ -15,7 +15,7 @@ from framesmith.guards.sources import CallResult
 from framesmith.variables.builtin_types.dict_items import DictItem
 from framesmith.variables.builtin_types.dict_iterators import DictIterator
 from framesmith.variables.builtin_types.dicts import DictTracker
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import take_items
 from framesmith.variables.builtin_types.sequences import raise_unhashable
 from framesmith.variables.builtin_types.set_methods import make_set, operand
 from framesmith.variables.builtin_types.sets import SetTracker, find_set_part, make_set_tracker
@@ -139,7 +139,7 @@ class ViewTracker(Tracker):
         # the smaller view is gone through, the larger one is searched
         if isinstance(other, ViewTracker) and other.name != "values" and other.owner.size(tx) > size:
             view, other = other, self
-        found = [item for item in unpack(tx, other) if known_truth(tx, view.contains(tx, item))]
+        found = [item for item in take_items(tx, other) if known_truth(tx, view.contains(tx, item))]
         return make_set_tracker(tx, found)
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -272,7 +272,7 @@ for _name in ("get", "keys", "values", "items", "copy", "__reversed__"):
 @ROWS.call(*[k.__dict__["isdisjoint"] for (_, n), k in VIEW_TYPES.items() if "isdisjoint" in k.__dict__])
 def view_isdisjoint(tx: TraceContext, self: ViewTracker, other: Tracker, /) -> Tracker:
     """`self.isdisjoint(other)`."""
-    return Constant(not any(known_truth(tx, self.contains(tx, item)) for item in unpack(tx, other)))
+    return Constant(not any(known_truth(tx, self.contains(tx, item)) for item in take_items(tx, other)))
 
 
 @ROWS.call(MappingProxyType)

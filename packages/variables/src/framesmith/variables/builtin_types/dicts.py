@@ -30,7 +30,7 @@ from framesmith.variables.builtin_types.dict_items import (
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
 from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of
 from framesmith.variables.builtin_types.dict_writing import PLAIN_KINDS, write_dict_changes, write_new_dict
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import take_items
 from framesmith.variables.builtin_types.odict_attributes import Attributes, own_attribute, write_attributes
 from framesmith.variables.builtin_types.sequences import raise_unhashable
 from framesmith.variables.builtin_types.unhashable_keys import as_dict_key, hash_key_of
@@ -314,7 +314,7 @@ class DictTracker(Tracker):
         if item is not None:
             return item.value
         if self.owner is not None and defines(self.owner.python_type, "__missing__"):
-            return self.owner.attribute(tx, "__missing__").call(tx, [key], {})
+            return self.owner.special_attribute(tx, "__missing__").call(tx, [key], {})
         return self.missing(tx, key)
 
     def missing(self, tx: TraceContext, key: Tracker) -> Tracker:
@@ -399,10 +399,10 @@ class DictTracker(Tracker):
                 self.store(tx, key, value)
         elif defines(other.python_type, "keys"):
             keys = other.attribute(tx, "keys").call(tx, [], {})
-            for key in unpack(tx, keys):
+            for key in take_items(tx, keys):
                 self.store(tx, key, other.subscript(tx, key.realize()))
         else:
-            for index, pair in enumerate(unpack(tx, other)):
+            for index, pair in enumerate(take_items(tx, other)):
                 self.store(tx, *update_pair(tx, self.kind, index, pair.realize()))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:

@@ -103,12 +103,24 @@ def unpack(tx: TraceContext, iterable: Tracker, *, asks: bool = False) -> list[T
     # after `iter`, as in CPython
     if asks:
         iterable.ask_length(tx)
-    items: list[Tracker] = []
+    return list(_advance(tx, iterable, iterator))
+
+
+def take_items(tx: TraceContext, iterable: Tracker) -> Iterator[Tracker]:
+    """The items of an iterable, each taken when it is asked for, as C code does that uses one before it takes the next:
+    code of the user may see the order, and an error leaves the rest in the iterator."""
+    iterable = iterable.realize()
+    # at once, since `iter` comes before anything that is done with the items
+    return _advance(tx, iterable, iterable.iterate(tx).realize())
+
+
+def _advance(tx: TraceContext, iterable: Tracker, iterator: Tracker) -> Iterator[Tracker]:
+    taken = 0
     while (item := iterator.advance(tx)) is not None:
-        items.append(item)
-        if len(items) > MOST_ITEMS:
+        yield item
+        taken += 1
+        if taken > MOST_ITEMS:
             raise GraphBreak(UNKNOWN_ITERATOR, f"{iterable.describe()} gave more than {MOST_ITEMS} items")
-    return items
 
 
 def search_iterator(tx: TraceContext, iterator: Tracker, item: Tracker) -> bool:

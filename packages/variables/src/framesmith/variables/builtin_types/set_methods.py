@@ -6,7 +6,7 @@ The tracker is in `builtin_types.sets`.
 from collections.abc import Callable, Hashable, Iterable
 from typing import Final
 
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import take_items
 from framesmith.variables.builtin_types.set_items import is_exact, make_item_key
 from framesmith.variables.builtin_types.set_recipes import Content, Items, Operand, items_of_keys
 from framesmith.variables.builtin_types.sets import SetTracker, find_set_part, make_set_tracker
@@ -26,8 +26,10 @@ def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Oper
     found = find_set_part(tx, iterable)
     if found is not None:
         return found.operand(tx)
-    items = [item.realize() for item in unpack(tx, iterable)]
-    keys = [make_item_key(hash_key_of(tx, item, use)) for item in items]
+    items, keys = list[Tracker](), list[Hashable]()
+    for item in take_items(tx, iterable):
+        items.append(item.realize())
+        keys.append(make_item_key(hash_key_of(tx, items[-1], use)))
     # by identity of the key, since of two equal items the set keeps one or the other, object included
     trackers = {id(key): item for key, item in zip(keys, items, strict=True)}
     # a real dict is given for a dict: C code then takes its keys without hashing them, and presizes
@@ -64,7 +66,7 @@ def make_set(tx: TraceContext, iterable: Tracker, cls: type) -> SetTracker:
     found = find_set_part(tx, iterable)
     if found is not None:
         return found.copy(tx, cls)
-    made = make_set_tracker(tx, unpack(tx, iterable))
+    made = make_set_tracker(tx, take_items(tx, iterable))
     is_dict = iterable.python_type is dict
     # items added one by one are the recipe already
     if cls is set and not is_dict:

@@ -77,7 +77,7 @@ class UnspecializedValue(UnspecializedTracker):
         if type(other.value) is not type(self.value):
             return False
         same = self.value is other.value
-        tx.guard(self, EqualTo(other.value) if same else NotIdentical(other.value))
+        tx.guard(self, Identical(other.value) if same else NotIdentical(other.value))
         return same
 
     def _is_one(self, tx: TraceContext, other: Constant) -> bool:

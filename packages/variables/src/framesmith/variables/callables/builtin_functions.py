@@ -4,12 +4,13 @@ Constructors are in `constructors`, reductions and sorting in `reductions`.
 """
 
 import builtins
+import operator
 from dataclasses import replace
 from typing import Final
 
 from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION, PRINT_OR_LOG, SYSTEM_CALL
-from framesmith.guards.class_lookup import class_name, defines, static_lookup
+from framesmith.guards.class_lookup import class_name, defines, derives, overrides, static_lookup
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reverse_tuple
 from framesmith.variables.callables.call_iterators import CallIterator, SubscriptReversed
@@ -27,6 +28,8 @@ from framesmith.variables.operations.index import index_of
 ROWS: Final = Rows()
 
 NONE = Constant(None)
+
+_NUMBERS: Final = (int, float, bool)
 
 _NOTHING_TO_CALL: Final = find_error_text(iter, None, None)
 
@@ -87,12 +90,12 @@ def call_reversed(tx: TraceContext, sequence: Tracker, /) -> Tracker:
     return SubscriptReversed(sequence, index_of(tx, sequence.length(tx)) - 1)
 
 
-@ROWS.call(abs)
+@ROWS.call(abs, operator.abs)
 def call_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`abs(value)`."""
     if not defines(value.python_type, "__abs__"):
         raise_observed(tx, TypeError, f"bad operand type for abs(): '{type_name(value)}'")
-    return value.attribute(tx, "__abs__").call(tx, [], {})
+    return value.special_attribute(tx, "__abs__").call(tx, [], {})
 
 
 @ROWS.call(round)
@@ -103,22 +106,45 @@ def call_round(tx: TraceContext, number: Tracker, ndigits: Tracker | None = None
             tx, TypeError, f"type {class_name(number.python_type)} doesn't define __round__ method"
         )
     digits = [] if ndigits is None or (isinstance(ndigits, Constant) and ndigits.value is None) else [ndigits]
-    return number.attribute(tx, "__round__").call(tx, digits, {})
+    return number.special_attribute(tx, "__round__").call(tx, digits, {})
 
 
 @ROWS.call(divmod)
 def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
-    """`divmod(a, b)`: by `__divmod__` or `__rdivmod__`, else the pair `a // b, a % b`."""
+    """`divmod(a, b)`: by `__divmod__` or `__rdivmod__`; of numbers the pair `a // b, a % b`."""
     left, right = left.realize(), right.realize()
     # two constants: `divmod` of C words its own errors, as for a zero
     if foldable_operands(left, right):
         return fold(tx, divmod, (left, right))
-    for one, other, name in ((left, right, "__divmod__"), (right, left, "__rdivmod__")):
-        if not isinstance(one, Constant) and defines(one.python_type, name):
-            result = one.attribute(tx, name).call(tx, [other], {}).realize()
-            if not (isinstance(result, Constant) and result.value is NotImplemented):
-                return result
-    return TupleTracker([binary(tx, "//", left, right), binary(tx, "%", left, right)])
+    if left.python_type in _NUMBERS and right.python_type in _NUMBERS:
+        return TupleTracker([binary(tx, "//", left, right), binary(tx, "%", left, right)])
+    sides = [(left, "__divmod__", right)]
+    if left.python_type is not right.python_type:
+        sides.append((right, "__rdivmod__", left))
+        # an instance of a subclass that overrides the reflected method comes first, as for `//`
+        if derives(right.python_type, left.python_type) and overrides(
+            right.python_type, left.python_type, "__rdivmod__"
+        ):
+            sides.reverse()
+    for one, name, other in sides:
+        result = _ask_divmod(tx, one, name, other)
+        if not (isinstance(result, Constant) and result.value is NotImplemented):
+            return result
+    shown = f"'{type_name(left)}' and '{type_name(right)}'"
+    return raise_observed(tx, TypeError, f"unsupported operand type(s) for divmod(): {shown}")
+
+
+def _ask_divmod(tx: TraceContext, one: Tracker, name: str, other: Tracker) -> Tracker:
+    """What the method of one operand gives; NotImplemented where its class has none."""
+    if not defines(one.python_type, name):
+        return Constant(NotImplemented)
+    if one.python_type not in _NUMBERS:
+        return one.special_attribute(tx, name).call(tx, [other], {}).realize()
+    # a number takes others, also the number in an instance of a subclass
+    part = other.builtin_part_or_self(tx)
+    if part is not other and foldable_operands(one, part):
+        return fold(tx, getattr(one.python_type, name), (one, part))
+    return other.unsupported("divmod() with it") if part is not other else Constant(NotImplemented)
 
 
 @ROWS.call(pow)

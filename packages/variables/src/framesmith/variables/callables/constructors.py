@@ -68,7 +68,7 @@ def call_bool(tx: TraceContext, value: Tracker | None = None, /) -> Tracker:
     # so that the answer stays symbolic, where a branch would guard it
     if answer.is_run_time_number:
         return compare(tx, "!=", answer, Constant(0))
-    return value.attribute(tx, "__bool__").call(tx, [], {})
+    return value.special_attribute(tx, "__bool__").call(tx, [], {})
 
 
 @ROWS.call(int)
@@ -113,7 +113,7 @@ def call_complex(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker
         return fold(tx, complex, args, kwargs)
     if len(given) != 1 or "imag" in kwargs or not defines(given[0].python_type, "__complex__"):
         return given[0].unsupported("conversion to complex")
-    return _require_exact(given[0], given[0].attribute(tx, "__complex__").call(tx, [], {}), complex)
+    return _require_exact(given[0], given[0].special_attribute(tx, "__complex__").call(tx, [], {}), complex)
 
 
 def _require_exact(value: Tracker, result: Tracker, cls: type) -> Tracker:
@@ -133,7 +133,7 @@ def _convert_number(
         return value.unsupported("reading a number out of it")
     for name in names:
         if defines(value.python_type, name):
-            result = value.attribute(tx, name).call(tx, [], {})
+            result = value.special_attribute(tx, name).call(tx, [], {})
             # `float` of an object with `__index__` alone is that of the int
             if name == "__index__" and cls is float:
                 return fold(tx, float, [_require_exact(value, result, int)])

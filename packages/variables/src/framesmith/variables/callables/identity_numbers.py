@@ -1,6 +1,7 @@
 """`id(value)` and thread numbers: known at run time only, but their equality is known while tracing."""
 
 from collections.abc import Hashable, Iterator
+from operator import call
 from threading import get_ident
 from typing import Final, final
 
@@ -8,9 +9,12 @@ from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import CallResult, Pinned
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant, constant_key
+from framesmith.variables.core.identity_keys import identity_key
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
+
+_GET_IDENT: Final = Pinned(get_ident, "get_ident")
 
 
 @final
@@ -50,7 +54,7 @@ class IdentityNumber(Tracker):
             tx.changes.has_identity_keys |= source is not None
             # the targets have to stay different objects in later calls
             tx.changes.note_key(self.target)
-            return ("id", self.target)
+            return ("id", identity_key(self.target))
         value = getattr(self.target, "value", None)
         if value is None:
             return self.unsupported("hashing it")
@@ -88,8 +92,15 @@ class ThreadNumber(Tracker):
         return Constant(symbol == "==")
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """The same key for all thread numbers in the trace."""
-        return ("thread",)
+        """One key for all thread numbers in the trace; the number itself, guarded, where the trace also sees
+        numbers that may be that of a thread (`exact_identities`): it is an address as well."""
+        if not tx.changes.exact_identities:
+            tx.changes.has_identity_keys = True
+            return ("thread",)
+        number = get_ident()
+        # in another thread it is a miss
+        tx.guard(CallResult(_GET_IDENT, call), EqualTo(number), "it is a key")
+        return constant_key(number)
 
     def reconstruct(self, writer: Writer) -> str:
         """`get_ident()`, called at run time."""

@@ -4,6 +4,7 @@ The iterators are in `builtin_types`: `itertools_types` and its neighbours.
 """
 
 import itertools
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -52,6 +53,12 @@ _NO_INTEGER: Final = find_error_text(itertools.permutations, (), "")
 _NO_NUMBER: Final = find_error_text(itertools.count, "")
 
 
+def _size_of(tx: TraceContext, value: Tracker) -> int:
+    """`operator.index(value)`; breaks the graph for a number that does not fit a C integer, which is an error."""
+    size = index_of(tx, value)
+    return size if abs(size) <= sys.maxsize else value.unsupported("use as a size")
+
+
 def iterator_of(tx: TraceContext, iterable: Tracker) -> Tracker:
     """`iter(iterable)`."""
     return iterators(tx, [iterable])[0]
@@ -81,7 +88,7 @@ def call_islice(tx: TraceContext, iterable: Tracker, /, *limits: Tracker) -> Tra
     if "" in shown:
         # the interpreter is asked with a text in the place of what has no index
         raise_observed(tx, ValueError, find_error_text(itertools.islice, (), *shown))
-    numbers = [None if is_none(limit) else index_of(tx, limit) for limit in (start, stop, step)]
+    numbers = [None if is_none(limit) else _size_of(tx, limit) for limit in (start, stop, step)]
     # a ValueError, with a text that depends on which of them it is
     if any(number is not None and number < 0 for number in numbers) or numbers[2] == 0:
         return iterable.unsupported("islice with negative numbers")
@@ -100,7 +107,7 @@ def call_count(tx: TraceContext, start: Tracker = ZERO, step: Tracker = ONE) -> 
 @ROWS.call(itertools.repeat)
 def call_repeat(tx: TraceContext, object: Tracker, times: Tracker | None = None) -> Tracker:
     """`repeat(object[, times])`."""
-    return RepeatIterator(object, None if times is None else max(index_of(tx, times), 0))
+    return RepeatIterator(object, None if times is None else max(_size_of(tx, times), 0))
 
 
 @ROWS.call(itertools.cycle)
@@ -163,7 +170,7 @@ def call_compress(tx: TraceContext, data: Tracker, selectors: Tracker) -> Tracke
 @ROWS.call(itertools.product)
 def call_product(tx: TraceContext, *iterables: Tracker, repeat: Tracker = ONE) -> Tracker:
     """`product(*iterables, repeat=1)`."""
-    times = index_of(tx, repeat)
+    times = _size_of(tx, repeat)
     if times < 0:
         raise_observed(tx, ValueError, _NEGATIVE_REPEAT)
     # read once, and repeated after that
@@ -179,30 +186,34 @@ def call_permutations(tx: TraceContext, iterable: Tracker, r: Tracker = NONE) ->
     pool = tuple(unpack(tx, iterable, asks=TUPLE_ASKS))
     if not is_none(r) and not issubclass(r.python_type, int):
         raise_observed(tx, TypeError, _NO_INTEGER)
-    size = len(pool) if is_none(r) else _size(tx, r, _NEGATIVE_PERMUTATION)
+    size = len(pool) if is_none(r) else _size_of(tx, r)
+    if size < 0:
+        raise_observed(tx, ValueError, _NEGATIVE_PERMUTATION)
     return _choices(itertools.permutations, itertools.permutations(range(len(pool)), size), pool, size)
 
 
 @ROWS.call(itertools.combinations)
 def call_combinations(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
     """`combinations(iterable, r)`."""
-    pool, size = tuple(unpack(tx, iterable, asks=TUPLE_ASKS)), _size(tx, r)
+    pool, size = _pool_and_size(tx, iterable, r)
     return _choices(itertools.combinations, itertools.combinations(range(len(pool)), size), pool, size)
 
 
 @ROWS.call(itertools.combinations_with_replacement)
 def call_combinations_with(tx: TraceContext, iterable: Tracker, r: Tracker) -> Tracker:
     """`combinations_with_replacement(iterable, r)`."""
-    pool, size = tuple(unpack(tx, iterable, asks=TUPLE_ASKS)), _size(tx, r)
+    pool, size = _pool_and_size(tx, iterable, r)
     kind = itertools.combinations_with_replacement
     return _choices(kind, kind(range(len(pool)), size), pool, size)
 
 
-def _size(tx: TraceContext, r: Tracker, refusal: str = _NEGATIVE_R) -> int:
-    size = index_of(tx, r)
+def _pool_and_size(tx: TraceContext, iterable: Tracker, r: Tracker) -> tuple[tuple[Tracker, ...], int]:
+    """The items, and how many are chosen; that is read first, and whether it is negative asked last."""
+    size = _size_of(tx, r)
+    pool = tuple(unpack(tx, iterable, asks=TUPLE_ASKS))
     if size < 0:
-        raise_observed(tx, ValueError, refusal)
-    return size
+        raise_observed(tx, ValueError, _NEGATIVE_R)
+    return pool, size
 
 
 def _choices(cls: type, rows: Iterable[tuple[int, ...]], pool: Sequence[Tracker], size: int) -> Tracker:
@@ -220,7 +231,7 @@ def call_groupby(tx: TraceContext, iterable: Tracker, key: Tracker | None = None
 @ROWS.call(itertools.tee)
 def call_tee(tx: TraceContext, iterable: Tracker, n: Tracker | None = None, /) -> Tracker:
     """`tee(iterable, n=2)`."""
-    count = 2 if n is None else index_of(tx, n)
+    count = 2 if n is None else _size_of(tx, n)
     if count < 0:
         raise_observed(tx, ValueError, _NEGATIVE_N)
     # CPython copies such an iterator, which then shares the items read so far

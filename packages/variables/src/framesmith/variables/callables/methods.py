@@ -8,7 +8,9 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import MethodFunction, MethodSelf
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
-from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.constant import Constant, has_copies
+from framesmith.variables.core.identity_keys import identity_key
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
@@ -50,8 +52,15 @@ class BoundMethod(Tracker):
         return Constant(same == (symbol == "=="))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """A key made of those of function and receiver."""
-        return ("method", self.function.hash_key(tx), self.receiver.hash_key(tx))
+        """A key made of that of the function and the identity of the receiver, by which CPython hashes and compares."""
+        receiver = self.receiver.realize()
+        # equal values may be one object or several, in each call anew
+        if receiver.is_unread or (isinstance(receiver, Constant) and has_copies(receiver.value)):
+            return self.unsupported("hashing it")
+        # a known object is guarded by its identity
+        if not isinstance(receiver, KnownValue):
+            tx.changes.note_key(receiver)
+        return ("method", self.function.hash_key(tx), identity_key(receiver))
 
     def truth(self, tx: TraceContext) -> bool:
         """A method is true."""

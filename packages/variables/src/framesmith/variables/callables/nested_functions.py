@@ -2,9 +2,11 @@
 
 from collections.abc import Hashable, Iterator, Mapping
 from types import CellType, CodeType, FunctionType
-from typing import final
+from typing import Final, final
 
+from framesmith.guards.class_lookup import is_data_descriptor
 from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.iterator_chains import is_none
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.argument_binding import bind_arguments
@@ -19,6 +21,24 @@ from framesmith.variables.core.base import (
 )
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
+
+_FIELDS: Final = frozenset(
+    name
+    for cls in (FunctionType, object)
+    for name, item in vars(cls).items()
+    if is_data_descriptor(type(item))
+)
+"""The attributes of a function that are not in its dictionary."""
+_METADATA: Final[dict[str, tuple[type, ...]]] = {
+    "__name__": (str,),
+    "__qualname__": (str,),
+    "__doc__": (object,),
+    "__module__": (object,),
+    "__annotations__": (dict,),
+    "__annotate__": (FunctionType, type(None)),
+    "__type_params__": (tuple,),
+}
+"""What may be stored in those of them that do not change how a function runs."""
 
 
 @final
@@ -82,19 +102,23 @@ class NestedFunction(Tracker):
             return Constant(None)
         # PEP 649: since Python 3.14
         if name == "__annotate__" and name in vars(FunctionType):
-            return self.annotate or Constant(None)
+            return (None if "__annotations__" in self.attributes else self.annotate) or Constant(None)
         # a function has such attributes, of which nothing is modelled here; others it lacks
         if name.startswith("__") and name.endswith("__"):
             return self.unsupported(f"reading attribute {name!r}")
         return raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
-        """Set any attribute; those that change how the function runs break the graph."""
-        # they would change how a frame of it is bound, which reads the fields of this tracker
-        if name in ("__code__", "__defaults__", "__kwdefaults__", "__globals__", "__closure__"):
+        """Set an attribute of the dictionary of the function, or metadata of the type that CPython asks for; other
+        fields of a function break the graph: those that change how it runs or cannot be stored, and errors."""
+        if name in _FIELDS and not issubclass(value.python_type, _METADATA.get(name, ())):
             self.unsupported(f"storing attribute {name!r}")
         tx.changes.note(self)
         self.attributes[name] = value
+        # what evaluates annotations and the evaluated ones replace each other (PEP 649), but for None
+        other = {"__annotations__": "__annotate__", "__annotate__": "__annotations__"}.get(name)
+        if other is not None and not is_none(value):
+            self.attributes.pop(other, None)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """Functions hash by identity."""

@@ -84,7 +84,9 @@ class OperatorObject(Tracker):
     def reconstruct(self, writer: Writer) -> str:
         """A call of the class."""
         parts = [writer.value(operand) for operand in self.operands]
-        parts += [f"{name}={writer.value(value)}" for name, value in self.named.items()]
+        # a dictionary, since a name may be any text
+        pairs = ", ".join(f"{name!r}: {writer.value(value)}" for name, value in self.named.items())
+        parts += [f"**{{{pairs}}}"] if pairs else []
         return f"{writer.constant(self.kind, class_name(self.kind))}({', '.join(parts)})"
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Final
 
 from framesmith.guards.class_lookup import defines
-from framesmith.variables.builtin_types.iterators import unpack
-from framesmith.variables.builtin_types.sequences import count
-from framesmith.variables.core.base import TraceContext, Tracker
+from framesmith.variables.builtin_types.iterators import take_items
+from framesmith.variables.callables.polyfill_functions import polyfill_function
+from framesmith.variables.callables.reductions import runs_python
+from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import PlainSample, find_error_text
 from framesmith.variables.core.folding import fold
@@ -20,11 +21,16 @@ from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import compare
 from framesmith.variables.operations.index import index_of, known_equal
 from framesmith.variables.operations.truth import known_truth
+from framesmith.variables.polyfills import reductions as polyfills
 
 ROWS: Final = Rows()
 
 _NO_SEQUENCE: Final = find_error_text(operator.concat, PlainSample(), ())
 _NOTHING_TO_SEARCH: Final = find_error_text(operator.countOf, PlainSample(), 0)
+
+_NOT_FOUND: Final = find_error_text(operator.indexOf, (), 0)
+_COUNT_OF: Final = polyfill_function(polyfills.count_of)
+_INDEX_OF: Final = polyfill_function(polyfills.index_of)
 
 NONE, ZERO = Constant(None), Constant(0)
 
@@ -133,12 +139,6 @@ def operator_index(tx: TraceContext, value: Tracker, /) -> Tracker:
     return Constant(index_of(tx, value))
 
 
-@ROWS.call(operator.abs)
-def operator_abs(tx: TraceContext, value: Tracker, /) -> Tracker:
-    """`abs(value)`."""
-    return value.attribute(tx, "__abs__").call(tx, [], {})
-
-
 @ROWS.call(operator.concat)
 def operator_concat(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left + right` of sequences."""
@@ -149,10 +149,12 @@ def operator_concat(tx: TraceContext, left: Tracker, right: Tracker, /) -> Track
 
 
 @ROWS.call(operator.countOf)
-def operator_count(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
+def operator_count(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker | PendingCall:
     """`countOf(iterable, value)`: how many items equal the value."""
     _require_iterable(tx, iterable)
-    return Constant(count(tx, unpack(tx, iterable), value))
+    if runs_python(iterable):
+        return _COUNT_OF.bind(tx, (iterable, value), {})
+    return Constant(sum(known_equal(tx, item, value) for item in take_items(tx, iterable)))
 
 
 def _require_iterable(tx: TraceContext, value: Tracker) -> None:
@@ -161,13 +163,15 @@ def _require_iterable(tx: TraceContext, value: Tracker) -> None:
 
 
 @ROWS.call(operator.indexOf)
-def operator_index_of(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker:
-    """`indexOf(iterable, value)`: the index of the first equal item; breaks the graph when there is none."""
+def operator_index_of(tx: TraceContext, iterable: Tracker, value: Tracker, /) -> Tracker | PendingCall:
+    """`indexOf(iterable, value)`: the index of the first equal item; ValueError when there is none."""
     _require_iterable(tx, iterable)
-    for place, item in enumerate(unpack(tx, iterable)):
+    if runs_python(iterable):
+        return _INDEX_OF.bind(tx, (iterable, value, Constant(_NOT_FOUND)), {})
+    for place, item in enumerate(take_items(tx, iterable)):
         if known_equal(tx, item, value):
             return Constant(place)
-    return iterable.unsupported("finding an item that is not there")
+    return raise_observed(tx, ValueError, _NOT_FOUND)
 
 
 @ROWS.call(operator.call)

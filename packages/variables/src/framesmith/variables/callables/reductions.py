@@ -5,14 +5,15 @@
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from types import FunctionType, MethodType
 from typing import Final, TypeGuard
 
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.iterator_chains import MapIterator, is_none
-from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.iterators import take_items, unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import sort_items
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -35,13 +36,20 @@ ROWS: Final = Rows()
 
 _ALL_OF: Final = polyfill_function(polyfills.all_of)
 _ANY_OF: Final = polyfill_function(polyfills.any_of)
+_EXTREME_IN_ORDER: Final = polyfill_function(polyfills.extreme_in_order)
+_EXTREMES: Final[dict[str, Callable[..., object]]] = {"min": min, "max": max}
 _EXTREME: Final = polyfill_function(polyfills.extreme)
 _IS_BETTER: Final = {"<": operator.lt, ">": operator.gt}
 _PYTHON: Final = (FunctionType, MethodType, functools.partial)
+_SUM_OF: Final = polyfill_function(polyfills.sum_of)
 _SORT_BY: Final = polyfill_function(polyfills.sort_by)
 _GATHERED: Final = polyfill_function(polyfills.call_with_items)
 _GATHERED_ASKED: Final = polyfill_function(polyfills.call_with_counted_items)
 _LENGTHS: Final = ("__len__", "__length_hint__")
+_RANKS: Final = (int, float, complex)
+"""The types of sums that C code adds numbers to by itself, in the order in which it goes on from one to the next."""
+_NUMBERS: Final = (*_RANKS, bool)
+_ORDERED: Final = (int, float, bool)
 SUM: Final[Callable[..., object]] = sum
 
 
@@ -74,22 +82,58 @@ def call_sum(tx: TraceContext, iterable: Tracker, /, start: Tracker | None = Non
         if issubclass(total.python_type, kind):
             raise_observed(tx, TypeError, find_error_text(sum, (), kind()))
     if runs_python(iterable):
-        return begin_call_with_items(tx, iterable, sum, total)
-    items = [item.realize() for item in unpack(tx, iterable)]
-    # a compensated sum is no chain of additions, so the numbers are read
-    if any(item.python_type is float for item in items):  # so are those that change from call to call
-        items = [Constant(item.as_python_constant()) if item.is_run_time_number else item for item in items]
-    # only a prefix: the additions have to keep their order
-    known = 0
-    while known < len(items) and isinstance(items[known], Constant):
-        known += 1
-    if known and isinstance(total, Constant):
-        values = [item.as_python_constant() for item in items[:known]]
-        total = fold(tx, lambda first: SUM(values, first), [total])
-        items = items[known:]
+        return _SUM_OF.bind(tx, (iterable, total), {})
+    items = (item.realize() for item in take_items(tx, iterable))
+    # only numbers at the beginning: the additions have to keep their order
+    numbers = list[Tracker]()
+    while (item := next(items, None)) is not None:
+        if total.python_type in _RANKS and item.python_type in _NUMBERS:
+            numbers.append(item)
+            continue
+        before = _sum_numbers(tx, total, numbers)
+        total, numbers = binary(tx, "+", before, item).realize(), []
+        if not _goes_on_with_numbers(before, total):
+            break
+    total = _sum_numbers(tx, total, numbers)
     for item in items:
         total = binary(tx, "+", total, item)
     return total
+
+
+def _sum_numbers(tx: TraceContext, total: Tracker, numbers: Sequence[Tracker]) -> Tracker:
+    """The sum of a number and others, which change from call to call or not."""
+    given = (total, *numbers)
+    # a compensated sum is no chain of additions, so the numbers are read
+    if any(one.python_type in (float, complex) for one in numbers) or not any(
+        one.is_run_time_number for one in given
+    ):
+        values = [one.as_python_constant() for one in numbers]
+        first = Constant(total.as_python_constant()) if total.is_run_time_number else total
+        return fold(tx, lambda start: SUM(values, start), [first]) if values else total
+    for number in numbers:
+        total = binary(tx, "+", total, number)
+    return total
+
+
+def _goes_on_with_numbers(before: Tracker, total: Tracker) -> bool:
+    """Whether C code adds numbers again after an item that is none: it goes on from ints to floats, and so on."""
+    kinds = (before.python_type, total.python_type)
+    return all(kind in _RANKS for kind in kinds) and _RANKS.index(kinds[0]) < _RANKS.index(kinds[1])
+
+
+@ROWS.call(polyfills.keep_number)
+def call_keep_number(tx: TraceContext, numbers: ListTracker, item: Tracker, ordered: Constant) -> Tracker:
+    """Append a number to the list of the polyfill, and say whether it is one."""
+    is_number = item.python_type in (_ORDERED if ordered.value else _NUMBERS)
+    if is_number:
+        numbers.append(tx, item)
+    return Constant(is_number)
+
+
+@ROWS.call(polyfills.goes_on_with_numbers)
+def call_goes_on_with_numbers(tx: TraceContext, before: Tracker, total: Tracker) -> Tracker:
+    """Whether `sum` adds numbers in C again after an item that is none."""
+    return Constant(_goes_on_with_numbers(before, total))
 
 
 @ROWS.call(any)
@@ -153,25 +197,46 @@ def _extreme(
     if len(operands) > 1 and default is not None:
         message = f"Cannot specify a default for {name}() with multiple positional arguments"
         raise_observed(tx, TypeError, message)
-    if calls_python(key):
+    plain = key is None or is_none(key)
+    if calls_python(key) or (plain and len(operands) == 1 and runs_python(operands[0])):
         given = TupleTracker(operands) if len(operands) > 1 else operands[0]
         otherwise = () if default is None else (default,)
         is_better = tx.wrap(_IS_BETTER[symbol], Pinned(_IS_BETTER[symbol], "is_better"))
         text = Constant(f"{name}() {EMPTY}")
-        return _EXTREME.bind(tx, (given, key, is_better, text, *otherwise), {})
-    items = list(operands) if len(operands) > 1 else unpack(tx, operands[0])
-    if not items:
+        if calls_python(key):
+            return _EXTREME.bind(tx, (given, key, is_better, text, *otherwise), {})
+        builtin = Builtin(_EXTREMES[name])
+        return _EXTREME_IN_ORDER.bind(tx, (given, builtin, is_better, text, *otherwise), {})
+    items = iter(operands) if len(operands) > 1 else take_items(tx, operands[0])
+    first = next(items, None)
+    if first is None:
         if default is not None:
             return default
         raise_observed(tx, ValueError, f"{name}() {EMPTY}")
-    number = extreme_of(tx, name, items) if key is None and len(items) > 1 else None
-    if number is not None:
-        return number
-    best, best_key = items[0], _key_of(tx, key, items[0])
-    for item in items[1:]:
+    if plain:
+        return _extreme_in_order(tx, name, symbol, first, items)
+    best, best_key = first, _key_of(tx, key, first)
+    for item in items:
         value = _key_of(tx, key, item)
         if known_compare(tx, symbol, value, best_key):
             best, best_key = item, value
+    return best
+
+
+def _extreme_in_order(
+    tx: TraceContext, name: str, symbol: str, first: Tracker, items: Iterator[Tracker]
+) -> Tracker:
+    # numbers at the beginning are compared together, since nobody sees their order
+    numbers, rest = [first], list[Tracker]()
+    while not rest and numbers[-1].python_type in _ORDERED and (item := next(items, None)) is not None:
+        (numbers if item.python_type in _ORDERED else rest).append(item)
+    found = extreme_of(tx, name, numbers) if len(numbers) > 1 else None
+    if found is not None:
+        numbers = [found]
+    best = numbers[0]
+    for item in chain(numbers[1:], rest, items):
+        if known_compare(tx, symbol, item, best):
+            best = item
     return best
 
 

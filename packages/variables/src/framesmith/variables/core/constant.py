@@ -112,6 +112,12 @@ class Constant(KnownValue[object]):
         """`self.name`."""
         return tx.registry.get_single(CONSTANT_SLOTS).begin_attribute(tx, self, name)
 
+    def special_attribute(self, tx: TraceContext, name: str) -> Tracker:
+        """A special method of the class; breaks the graph for a member of an enumeration that has its own by that name."""
+        if isinstance(self.value, enum.Enum) and name in vars(self.value):
+            self.unsupported(f"its {name}, which its class does not call,")
+        return self.attribute(tx, name)
+
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Calls `__call__` of the class; TypeError for most constants."""
         return tx.registry.get_single(CONSTANT_SLOTS).begin_call(tx, self, args, kwargs)

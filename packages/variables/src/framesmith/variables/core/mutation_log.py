@@ -46,7 +46,7 @@ class MutationLog(Generic[V]):
 
     `asked_gradients` are the nodes of results whose own gradient the program asks for after the graph, by a hook say.
 
-    `has_identity_keys`: `id(x)` of an existing object was looked up as a key, without reading the number;
+    `has_identity_keys`: `id(x)` of an existing object, or the number of the thread, was looked up as a key, unread;
     `exact_identities`: it is to be read.
 
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing

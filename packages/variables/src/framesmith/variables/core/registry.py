@@ -31,6 +31,11 @@ class DuplicateRow(Exception):
     """Two rows of one priority for one key. Cause: the same key registered twice. Cure: keep one."""
 
 
+class LateRule(Exception):
+    """A rule for a registry that is built already. Cause: `Rows.for_each` in rows that are added later: the rows that
+    follow from known ones were made when the registry was built. Cure: add the rows that the rule gives."""
+
+
 @final
 class Table(Generic[K, V]):
     """The declaration of a table, by which the registry is asked. `in_order`: its rows are read in the order of their keys."""
@@ -84,9 +89,14 @@ class Registry:
         return self[table][None]
 
     def with_rows(self, entries: Iterable[RegistryEntry | Rule]) -> "Registry":
-        """A registry that has these rows too. Refuses keys that have a row, whatever its priority."""
-        added = [entry for entry in entries if isinstance(entry, RegistryEntry)]
-        for entry in added:
+        """A registry that has these rows too. Refuses keys that have a row, whatever its priority, and rules."""
+        added = list[RegistryEntry]()
+        for entry in entries:
+            if isinstance(entry, Rule):
+                raise LateRule(
+                    f"a rule for each row of {entry.table.name} comes after the rows; add the rows it gives"
+                )
+            added.append(entry)
             known = self[entry.table]
             if entry.key in known:
                 raise _duplicate(entry.table, entry.key, known[entry.key], entry.value)

@@ -2,15 +2,16 @@
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
+Value: TypeAlias = Any  # any value of the program
 MISSING = object()
 
 
 def extreme(
-    iterable: Iterable[Any],
-    key: Callable[[Any], Any],  # any user function
-    is_better: Callable[[Any, Any], Any],
+    iterable: Iterable[Value],
+    key: Callable[[Value], Value],  # any user function
+    is_better: Callable[[Value, Value], Value],
     message: str,
     default: object = MISSING,
 ) -> object:
@@ -66,7 +67,89 @@ def all_of(iterable: Iterable[object]) -> bool:
     return True
 
 
-def sort_by(items: list[Any], key: Callable[[Any], Any], reverse: object) -> list[Any]:
+def count_of(iterable: Iterable[object], value: object) -> int:
+    """`operator.countOf(iterable, value)`."""
+    found = 0
+    for item in iterable:
+        if value in (item,):  # the same object, or equal
+            found += 1
+    return found
+
+
+def index_of(iterable: Iterable[object], value: object, message: str) -> int:
+    """`operator.indexOf(iterable, value)`; `message` is that of its error."""
+    place = 0
+    for item in iterable:
+        if value in (item,):
+            return place
+        place += 1  # noqa: SIM113  # `enumerate` would be one more object of the trace
+    raise ValueError(message)
+
+
+def keep_number(numbers: list[Value], item: object, ordered: bool) -> bool:
+    """Append an item that C code adds (with `ordered`: compares) without code of the program, and say whether it is one;
+    modelled by a row."""
+    is_number = type(item) in (int, float, bool) or (not ordered and type(item) is complex)
+    if is_number:
+        numbers.append(item)
+    return is_number
+
+
+def goes_on_with_numbers(before: object, total: object) -> bool:
+    """Whether `sum` adds numbers in C again after an item that is none; modelled by a row."""
+    ranks = (int, float, complex)
+    numbers = type(before) in ranks and type(total) in ranks
+    return numbers and ranks.index(type(before)) < ranks.index(type(total))
+
+
+def sum_of(iterable: Iterable[Value], total: Value) -> Value:
+    """`sum(iterable, total)`: numbers at the beginning are added by `sum` itself, which compensates errors of floats."""
+    iterator = iter(iterable)
+    numbers = list[Value]()
+    if type(total) in (int, float, complex):
+        for item in iterator:
+            if not keep_number(numbers, item, False):
+                before = sum(numbers, total)
+                total = before + item
+                numbers = []
+                if not goes_on_with_numbers(before, total):
+                    break
+        else:
+            return sum(numbers, total)
+    for item in iterator:
+        total = total + item
+    return total
+
+
+def extreme_in_order(
+    iterable: Iterable[Value],
+    extreme_of: Callable[[list[Value]], Value],  # `min` or `max`
+    is_better: Callable[[Value, Value], Value],
+    message: str,
+    default: object = MISSING,
+) -> object:
+    """`min` and `max` without a key: numbers at the beginning are compared by the builtin itself."""
+    iterator = iter(iterable)
+    numbers = list[Value]()
+    for item in iterator:
+        if not keep_number(numbers, item, True):
+            best = extreme_of(numbers) if numbers else item
+            if numbers and is_better(item, best):
+                best = item
+            break
+    else:
+        if numbers:
+            return extreme_of(numbers)
+        if default is MISSING:
+            raise ValueError(message)
+        return default
+    for item in iterator:
+        if is_better(item, best):
+            best = item
+    return best
+
+
+def sort_by(items: list[Value], key: Callable[[Value], Value], reverse: object) -> list[Value]:
     """`sorted(items, key=key, reverse=reverse)`."""
     keys = []
     for item in items:
@@ -74,7 +157,7 @@ def sort_by(items: list[Any], key: Callable[[Any], Any], reverse: object) -> lis
     return sort_by_keys(items, keys, reverse)
 
 
-def sort_by_keys(items: list[Any], keys: list[Any], reverse: object) -> list[Any]:
+def sort_by_keys(items: list[Value], keys: list[Value], reverse: object) -> list[Value]:
     """The items in the order of their keys; modelled by a row, so that it is not traced itself."""
     order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
     return [items[index] for index in order]

@@ -1,0 +1,134 @@
+"""Builtins that consume an iterable use an item before they take the next one."""
+
+import math
+import operator
+
+import pytest
+import torch
+from tests.end_to_end.support import check, check_source
+
+LOGGED = """
+import operator
+class Value:
+    def __init__(self, number, log):
+        self.number, self.log = number, log
+    def note(self, *operands):
+        self.log.append(self.number)
+        return self.number > 1
+    __gt__ = __lt__ = __eq__ = note
+    def __add__(self, other):
+        self.log.append(self.number)
+        return self
+    __radd__ = __add__
+    def __hash__(self):
+        self.log.append(self.number)
+        return self.number
+def items(log):
+    for number in range(4):
+        log.append(f"give {number}")
+        yield Value(number, log)
+def f():
+    log = []
+    given = map(lambda item: item, items(log)) if MAPPED else items(log)
+    CALL
+    return log, len(list(given))
+"""
+CALLS = [
+    "sum(given)",
+    "max(given)",
+    "min(given)",
+    "max(given, key=None)",
+    "operator.countOf(given, 5)",
+    "operator.indexOf(given, 5)",
+    "{7: 7}.keys().isdisjoint(given)",
+    "dict.fromkeys(given)",
+    "set(given)",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("mapped", [True, False])
+def test_code_of_items_runs_between_items(call: str, mapped: bool) -> None:
+    check_source(LOGGED.replace("CALL", call).replace("MAPPED", str(mapped)))
+
+
+def generate(items):
+    yield from items
+
+
+def _rest_after(call, items, make):
+    given = make(items)
+    try:
+        found = call(given)
+    except (TypeError, ValueError) as error:
+        found = str(error)
+    return found, list(given)
+
+
+@pytest.mark.parametrize("make", [iter, generate])
+@pytest.mark.parametrize(
+    ("call", "items"),
+    [
+        (sum, [1, "a", 2]),
+        (max, [1, "a", 2]),
+        (min, [1j, 2, 3]),
+        (lambda given: operator.indexOf(given, 1), [1, 2, 3]),
+        (lambda given: operator.indexOf(given, 9), [1, 2, 3]),
+        (set, [1, [], 2]),
+        (dict, [(1, 2), 5, (3, 4)]),
+        (dict.fromkeys, [1, [], 2]),
+        (lambda given: {2: 2}.keys().isdisjoint(given), [1, 2, 3]),
+    ],
+)
+def test_an_end_or_an_error_leaves_the_rest(call, items, make) -> None:
+    check(lambda items: _rest_after(call, items, make), items, change=lambda items: None)
+
+
+def test_an_error_keeps_what_was_added_before() -> None:
+    def f(items, found):
+        try:
+            found.update(items)
+        except TypeError:
+            return found
+        return None
+
+    check(f, [(1, 2), 5, (3, 4)], {}, change=lambda *args: None)
+
+
+class Fraction:
+    """No number; its sums are floats."""
+
+    def __add__(self, other):
+        return 0.1
+
+    __radd__ = __add__
+
+
+@pytest.mark.parametrize("make", [list, generate])
+@pytest.mark.parametrize(
+    "items",
+    [
+        [0.1] * 10,
+        [1, 0.1, 0.1, Fraction(), *[0.1] * 9],
+        [Fraction(), *[0.1] * 9],
+        [1e16, 1.0, 1.0, -1e16],
+        [math.nan, 1, 2],
+        [True, 2, 2.0],
+        [1j, 0.1, 0.1, 2],
+        [torch.ones(2), 1, 0.1],
+        [],
+    ],
+)
+def test_sums_round_as_they_do_in_c(items, make) -> None:
+    check(lambda items: repr(sum(make(items))), items, change=lambda items: None)
+
+
+@pytest.mark.parametrize("make", [list, generate])
+def test_sums_of_numbers_that_change_are_right(make) -> None:
+    def f(x, n, m):
+        return sum(make([n, x.shape[0], 2])), sum(make([n, m, 0.1, 0.1])), max(make([n, 3, x.shape[0]]))
+
+    def change(x, n, m):
+        x.resize_(x.shape[0] + 1).fill_(1)
+
+    check(f, torch.ones(5), 7, 0.5, change=change)
