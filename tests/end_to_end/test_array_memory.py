@@ -36,3 +36,30 @@ def check_lines(text: str) -> None:
 @pytest.mark.parametrize("made", ["pass", "a = b = np.ones(3)", "a = b = x.numpy()"])
 def test_a_result_given_by_position_is_written_to(call, made):
     check_lines(f"{made}\n{call}\nreturn x + torch.from_numpy(a)")
+
+
+@pytest.mark.parametrize(
+    "write", ["t.add_(1)", "a[0] = 5.0", "torch.from_numpy(b).mul_(2)", "np.add(b, 1, b)", "b += 1"]
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        "return x * b[0]",
+        "return a[0], float(b[1])",
+        "for v in b: x = x * v\nreturn x",
+        "p, q, r = b\nreturn x * p",
+        "return x + max(b)",
+        "return x * 2 if b[0] > 1 else x * 3",
+    ],
+)
+def test_a_number_read_after_a_write_to_its_memory_is_the_new_one(write, read):
+    check_lines(f"{write}\n{read}")
+
+
+@pytest.mark.parametrize("made", ["pass", "a = np.ones(3)", "a = x.numpy()"])
+def test_a_loop_over_an_array_sees_what_is_written_meanwhile(made):
+    check_lines(f"{made}\nfor v in a:\n    a[2] = 7.0\n    x = x + v\nreturn x")
+
+
+def test_an_iterator_over_an_array_that_is_handed_over_goes_on():
+    check_lines("it = iter(a)\nx = x * next(it)\nprint(next(it))\nreturn x * next(it), list(it)")
