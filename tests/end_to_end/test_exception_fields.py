@@ -40,3 +40,35 @@ def test_exceptions_that_share_a_traceback() -> None:
 
 def test_with_traceback_takes_a_traceback() -> None:
     check(lambda: ValueError().with_traceback(3))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda error: setattr(error, "args", (2, 3)),
+        lambda error: error.__init__(),
+        lambda error: error.__init__(5),
+        lambda error: BaseException.__init__(error, 7),
+    ],
+)
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: StopIteration(1), "value"),
+        (lambda: SystemExit(1), "code"),
+        (lambda: ImportError("a"), "msg"),
+        (lambda: ImportError("a", path="b"), "path"),
+        (lambda: AttributeError("a", name="b"), "name"),
+        (lambda: StopIteration.__new__(StopIteration, 1), "value"),
+        (lambda: SystemExit.__new__(SystemExit, 1), "code"),
+    ],
+)
+def test_only_the_own_init_sets_a_field_of_a_class_in_c(make, name, change) -> None:
+    def f(existing):
+        error = make()
+        before = getattr(error, name)
+        for one in (error, existing):
+            change(one)
+        return before, getattr(error, name), getattr(existing, name), error.args, str(error), error
+
+    check(f, make())
