@@ -26,6 +26,7 @@ from framesmith.variables.core.raising import EXCEPTION_MAKER, raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.objects.attribute_errors import NULL
 from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import find_solid_base, replay_instance, write_attributes
@@ -51,8 +52,6 @@ _KEYWORDS: Final[dict[type, tuple[str, ...]]] = {
     # `name_from` is new in 3.12
     ImportError: tuple(name for name in ("name", "path", "name_from") if hasattr(ImportError, name)),
 }
-_NULL: Final = Constant(None)
-"""NULL in a field, which is read as None, but not shown by `repr` from 3.15 on."""
 
 
 def keyword_fields(owner: type) -> tuple[str, ...]:
@@ -71,8 +70,8 @@ def initial_fields(
     elif issubclass(owner, SystemExit) and args:
         fields["code"] = args[0] if len(args) == 1 else fields["args"]
     elif issubclass(owner, ImportError):
-        fields["msg"] = args[0] if len(args) == 1 else _NULL
-    return fields | {name: keywords.get(name, _NULL) for name in keyword_fields(owner)}
+        fields["msg"] = args[0] if len(args) == 1 else NULL
+    return fields | {name: keywords.get(name, NULL) for name in keyword_fields(owner)}
 
 
 class ExceptionTracker(InstanceTracker):
@@ -218,7 +217,7 @@ class ExceptionTracker(InstanceTracker):
             start = writer.constant(static_lookup(base, "__init__"), f"init_{base.__name__}")
             writer.statement(f"{start}({name}{values})")
         # `args` was given to `__new__`, which leaves the others NULL.
-        missing = {key for key, value in self.fields.items() if value is _NULL}
+        missing = {key for key, value in self.fields.items() if value is NULL}
         self._write_fields(name, writer, [key for key in self.fields if key != "args" and key not in missing])
         write_attributes(self.own, name, writer)
         self._write_raised(name, writer)
@@ -249,7 +248,7 @@ class ExceptionTracker(InstanceTracker):
         for name in ordered:
             value = self.fields[name]
             descriptor = self._descriptor(name)
-            if value is _NULL:
+            if value is NULL:
                 delete = writer.constant(descriptor.__delete__, f"clear_{name}")
                 writer.statement(f"{delete}({place})")
                 continue
@@ -358,8 +357,13 @@ def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> 
     cause = cause.realize()
     # `from None` sets the cause to None, which suppresses the context as well.
     if not (isinstance(cause, Constant) and cause.value is None):
-        if issubclass(cause.python_type, type):
+        cls = cause.as_python_constant() if issubclass(cause.python_type, type) else None
+        # Only such a class is called (CPython: `do_raise`).
+        if isinstance(cls, type) and issubclass(cls, BaseException):
             cause = cause.call(tx, (), {}).realize()
+            # The versions word this error differently.
+            if not isinstance(cause, ExceptionTracker):
+                cause.unsupported("being the cause of an exception")
         if not isinstance(cause, ExceptionTracker):
             raise_observed(tx, TypeError, "exception causes must derive from BaseException")
     exception.set_field(tx, "__cause__", cause)
