@@ -285,6 +285,10 @@ class TracebackTracker(Tracker):
         """`types.TracebackType`."""
         return TracebackType
 
+    def children(self) -> Iterator[Tracker]:
+        """The exception."""
+        yield self.exception
+
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: whether both are tracebacks of the same exception."""
         if isinstance(other, TracebackTracker) and other.exception is self.exception:
