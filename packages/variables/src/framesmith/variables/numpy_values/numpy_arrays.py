@@ -77,7 +77,6 @@ class ArrayTracker(Tracker):
         self.source = source
         self._tensor = tensor
         self._like = like
-        self._memory: torch.Tensor | None = None
 
     @property
     def python_type(self) -> type:
@@ -102,12 +101,12 @@ class ArrayTracker(Tracker):
     def tensor(self, tx: TraceContext) -> TensorTracker:
         """The tensor over the memory of the array; for an existing one an input of the graph."""
         if self._tensor is None and self.source is None:
-            # As a list of numbers: a node holds no array.
-            numbers = getattr(self._like, "tolist")()  # noqa: B009  # numpy has no types here
             given: dict[str, object] = {"dtype": dtype_of(self._like)}
-            node = call_node(tx, torch.tensor, (numbers,), given)
-            # The list of an empty array does not tell all sizes: `zeros((0, 3))` gives `[]`.
-            if getattr(self._like, "size") == 0:  # noqa: B009
+            if getattr(self._like, "size"):  # noqa: B009  # numpy has no types here
+                # As a list of numbers: a node holds no array.
+                node = call_node(tx, torch.tensor, (getattr(self._like, "tolist")(),), given)  # noqa: B009
+            else:
+                # The list of an empty array does not tell all sizes: `zeros((0, 3))` gives `[]`.
                 node = call_node(tx, torch.zeros, (getattr(self._like, "shape"),), given)  # noqa: B009
             found = wrap_result(tx, node)
             assert isinstance(found, TensorTracker)
@@ -116,11 +115,11 @@ class ArrayTracker(Tracker):
             assert self.source is not None
             try:
                 with tx.graph.pause_recording():
-                    self._memory = tensor_over(self.value)
+                    memory = tensor_over(self.value)
             except (TypeError, ValueError) as error:
                 raise GraphBreak(NATIVE_CALL, f"{self.describe()}, whose memory torch cannot take") from error
             # The source makes a tensor over the memory in each call; guards on its metadata follow from wrapping it.
-            found = tx.wrap(self._memory, CallResult(self.source, tensor_over)).realize()
+            found = tx.wrap(memory, CallResult(self.source, tensor_over)).realize()
             assert isinstance(found, TensorTracker)
             self._tensor = found
         return self._tensor
