@@ -7,6 +7,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 
+from framesmith import frontend
+
 
 class SmallInt(int):
     pass
@@ -92,3 +94,50 @@ def test_what_a_method_gives_is_checked(name):
         return results, x + 1
 
     check(function, torch.ones(2))
+
+
+class Sized:
+    """Has the length that it was given, less 5."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __len__(self):
+        return self.value - 5
+
+    def __getitem__(self, index):
+        return (1, 2, 3)[index]
+
+
+class Index:
+    def __init__(self, value):
+        self.value = value
+
+    def __sub__(self, other):
+        return Index(self.value - other)
+
+    def __index__(self):
+        return self.value
+
+
+LENGTH_READERS = [
+    lambda x, value: x + len(Sized(value)),
+    lambda x, value: list(Sized(value)),
+    lambda x, value: x * 2 if Sized(value) else x * 3,
+]
+
+
+@pytest.mark.parametrize("read", LENGTH_READERS)
+@pytest.mark.parametrize("values", [(10, 12, 3), (7.5, 8.5), (Index(7), Index(3)), (SmallInt(8), True)])
+def test_a_length_that_changes_is_checked(read, values):
+    compiled = frontend.compile(read, backend="eager", dynamic=True)
+    for value in values:
+        assert outcome(compiled, value) == outcome(read, value)
+
+
+def outcome(function, value):
+    """The result as text, or the exception."""
+    try:
+        return str(function(torch.ones(2), value))
+    except (TypeError, ValueError) as error:
+        return repr(error)

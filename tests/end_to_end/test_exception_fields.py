@@ -1,6 +1,7 @@
 """Stores of fields of exceptions that CPython refuses, and tracebacks that exceptions share."""
 
 import pytest
+import torch
 from tests.end_to_end.support import check
 
 
@@ -40,3 +41,69 @@ def test_exceptions_that_share_a_traceback() -> None:
 
 def test_with_traceback_takes_a_traceback() -> None:
     check(lambda: ValueError().with_traceback(3))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda error: setattr(error, "args", (2, 3)),
+        lambda error: error.__init__(),
+        lambda error: error.__init__(5),
+        lambda error: BaseException.__init__(error, 7),
+    ],
+)
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: StopIteration(1), "value"),
+        (lambda: SystemExit(1), "code"),
+        (lambda: ImportError("a"), "msg"),
+        (lambda: ImportError("a", path="b"), "path"),
+        (lambda: AttributeError("a", name="b"), "name"),
+        (lambda: StopIteration.__new__(StopIteration, 1), "value"),
+        (lambda: SystemExit.__new__(SystemExit, 1), "code"),
+    ],
+)
+def test_only_the_own_init_sets_a_field_of_a_class_in_c(make, name, change) -> None:
+    def f(existing):
+        error = make()
+        before = getattr(error, name)
+        for one in (error, existing):
+            change(one)
+        return before, getattr(error, name), getattr(existing, name), error.args, str(error), error
+
+    check(f, make())
+
+
+class Noisy:
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+
+
+@pytest.mark.parametrize("cause", [Noisy, int, KeyError, KeyError(1), None])
+def test_only_an_exception_class_is_called_to_be_a_cause(cause) -> None:
+    def f():
+        made = Noisy.made
+        try:
+            raise ValueError from cause
+        except Exception as error:
+            return repr(error), repr(error.__cause__), Noisy.made - made
+
+    check(f)
+
+
+@pytest.mark.parametrize("owner", [torch.nn.Linear(1, 1), [], 3, int, ValueError(), print])
+def test_an_attribute_error_names_what_was_read(owner) -> None:
+    def f(owner):
+        try:
+            owner.nothing
+        except AttributeError as error:
+            fields = error.name, error.obj is owner
+        try:
+            del owner.nothing
+        except (AttributeError, TypeError) as error:
+            return *fields, getattr(error, "name", 0)
+
+    check(f, owner)

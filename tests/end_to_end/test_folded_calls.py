@@ -2,9 +2,11 @@
 
 import collections
 import enum
+import operator
 import re
 
 import pytest
+import torch
 from tests.end_to_end.support import check
 
 
@@ -55,3 +57,19 @@ def test_an_error_of_a_codec_keeps_its_fields(data):
 
 def test_methods_of_int_and_str_on_members():
     check(texts_of_members, Number.ONE, Text.A)
+
+
+@pytest.mark.parametrize("name", ["Tensor.add", "add", "Tensor.__add__", "Tensor.add_", "relu"])
+def test_methods_of_tensors_are_told_from_functions(name):
+    function = operator.attrgetter(name)(torch)
+
+    def f(x):
+        return x + 1, torch.overrides.is_tensor_method_or_property(function)
+
+    check(f, torch.ones(2), breaks=0)
+
+
+def test_a_device_without_an_index_has_the_number_of_the_cpu():
+    check(
+        lambda x: (x + 1, torch.empty(2, device="meta").get_device(), x.get_device()), torch.ones(2), breaks=0
+    )

@@ -47,6 +47,17 @@ def test_numbers_that_were_stored_outside() -> None:
     check(f, *_pair())
 
 
+def test_a_number_from_outside_that_changes_is_found() -> None:
+    def f(x, node, number):
+        return x, len({number, id(node)}), {number: 1}.get(id(node))
+
+    compiled = frontend.compile(f, backend="eager")
+    nodes = [Node() for _ in range(4)]
+    for node in nodes:
+        for number in (id(node), id(nodes[0])):
+            assert compiled(1, node, number) == f(1, node, number)
+
+
 def test_one_entry_does_not_answer_for_another_object() -> None:
     """The first call has an object that is not known, the second one that is."""
 

@@ -1,5 +1,6 @@
 """Programs written for older torch: `Variable`, `torch.Tensor(2, 3)`, scripted functions, versions, warnings on the way."""
 
+import importlib.util
 import logging
 import re
 import warnings
@@ -10,6 +11,9 @@ import torch
 from tests.end_to_end.support import check, check_source
 from torch import nn
 from torch.autograd import Variable
+from torch.jit import is_scripting as asks_for_script
+
+from framesmith import frontend
 
 X = torch.randn(3, 4)
 
@@ -129,6 +133,42 @@ def asks(x):
 
 def test_a_function_that_asks_whether_it_is_scripted_runs_as_it_is() -> None:
     check(lambda x: asks(x) * 2, X, breaks=1)
+
+
+def _asks_by_another_name(x):
+    if asks_for_script():
+        return x * 2
+    return x * 3
+
+
+@torch.jit.script
+def asks_in_a_comprehension(x):
+    found = [_asks_by_another_name(x) for _ in range(2)]
+    return found[0]
+
+
+def _asks_through_many(folder):
+    lines = [
+        "import torch",
+        "def g0(x):",
+        "    if torch.jit.is_scripting():",
+        "        return x * 2",
+        "    return x * 3",
+    ]
+    lines += [f"def g{i}(x):\n    return g{i - 1}(x)" for i in range(1, 130)]
+    path = folder / "many_functions.py"
+    path.write_text("\n".join([*lines, "@torch.jit.script", "def f(x):", "    return g129(x)"]))
+    spec = importlib.util.spec_from_file_location("many_functions", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.f
+
+
+def test_a_function_that_asks_by_another_name_or_through_many_others_runs_as_it_is(tmp_path) -> None:
+    check(lambda x: asks_in_a_comprehension(x) + 1, X, breaks=1)
+    through_many = _asks_through_many(tmp_path)
+    compiled = frontend.compile(lambda x: through_many(x) + 1, backend="eager")
+    assert torch.equal(compiled(X), through_many(X) + 1)
 
 
 def test_annotations_for_scripts_cost_nothing() -> None:

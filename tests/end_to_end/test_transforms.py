@@ -173,3 +173,27 @@ def test_errors_are_those_of_eager(expression):
         f"{SETUP}def f(x):\n    try: return {expression}\n    except Exception as error: return type(error), str(error)\n",
         backward=False,
     )
+
+
+QUESTIONS = [
+    "is_batchedtensor(y)", "is_gradtrackingtensor(y)", "is_functorch_wrapped_tensor(y)",
+    "maybe_current_level() is not None", "peek_interpreter_stack() is not None",
+]  # fmt: skip
+TRANSFORMED = [
+    "vmap(body)(x)",
+    "grad(lambda y: body(y).sum())(x)",
+    "vjp(body, x)[0]",
+    "jvp(body, (x,), (x,))",
+    "body(x)",
+]
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, "torch._C._are_functorch_transforms_active()"])
+@pytest.mark.parametrize("text", TRANSFORMED)
+def test_the_body_of_a_transform_is_told_that_one_is_active(question, text):
+    source = f"""{SETUP}
+from torch._C._functorch import *
+def body(y): return y * 2 if {question} else y * 3
+def f(x): return {text}
+"""
+    check_source(source)

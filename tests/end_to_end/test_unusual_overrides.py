@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 import torch
+from tests.end_to_end.support import check_source
 
 from framesmith import frontend
 from framesmith.frontend.errors import TracingBugWarning
@@ -166,3 +167,32 @@ def test_an_override_that_declines_after_a_break(cls):
     compiled = frontend.compile(run, backend="eager")
     for _ in range(2):
         assert call(compiled, cls) == call(run, cls)
+
+
+def test_a_subclass_check_of_a_tensor_class_runs_as_often_as_in_eager() -> None:
+    check_source("""
+import torch
+class Meta(type(torch.Tensor)):
+    def __subclasscheck__(cls, other):
+        print("asked")
+        return super().__subclasscheck__(other)
+class S(torch.Tensor, metaclass=Meta):
+    pass
+class Holder:
+    value = torch.ones(3).as_subclass(S)
+def f(x):
+    return torch.add(x, Holder.value + 1).sin().tolist()
+def args():
+    return (torch.ones(3),)
+""")
+
+
+def test_a_module_beside_a_tensor_has_no_override() -> None:
+    source = """
+import torch
+def f(x, module):
+    return x + 1, x == module
+def args():
+    return torch.ones(2), torch.nn.ReLU()
+"""
+    check_source(source, breaks=0)

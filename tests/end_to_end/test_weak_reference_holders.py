@@ -397,3 +397,14 @@ ENDING = [
 @pytest.mark.parametrize("ending", ENDING, ids=lambda ending: ending.__name__)
 def test_a_reference_stays_alive_exactly_as_long_as_in_eager(ending):
     check(ending, X)
+
+
+@pytest.mark.parametrize("callback", [None, print])
+def test_references_without_a_callback_are_one_object(callback) -> None:
+    def f(c, existing):
+        new = weakref.ref(c), weakref.ref(c, None), weakref.ref(c, print)
+        same = [one is other for one in new for other in (*new, existing)]
+        return same, len({id(one) for one in (*new, existing)})
+
+    held = A()
+    check(f, held, weakref.ref(held, callback))

@@ -46,7 +46,9 @@ class Restart(Exception):
 
 def mixes_identities(tx: TraceContext) -> bool:
     """Whether `id(x)` or the number of the thread was looked up as a key, unread, in a trace that saw numbers which may be addresses as well."""
-    return tx.changes.has_identity_keys and any(_names_address(guard.claim) for guard in tx.guards)
+    return tx.changes.has_identity_keys and (
+        tx.changes.has_number_keys or any(_names_address(guard.claim) for guard in tx.guards)
+    )
 
 
 def _names_address(claim: object) -> bool:

@@ -11,6 +11,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.attribute_errors import complete_error
 
 ROWS: Final = Rows()
 
@@ -36,7 +37,11 @@ def getattr_(
     attribute = attribute_name(tx, name, "getattr")
     if default is None:
         # left pending: without a default nobody has to see an AttributeError of a property
-        return target.begin_attribute(tx, attribute)
+        try:
+            return target.begin_attribute(tx, attribute)
+        except ObservedException as error:
+            complete_error(error, target.realize(), attribute)
+            raise
     # with a default the read has to end here, since AttributeError decides
     found = attribute_or_none(tx, target, attribute)
     return default if found is None else found

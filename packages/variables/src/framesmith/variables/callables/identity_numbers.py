@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator
 from operator import call
 from threading import get_ident
 from typing import Final, final
+from weakref import ref
 
 from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import CallResult, Pinned
@@ -117,6 +118,8 @@ def thread_number(tx: TraceContext) -> Tracker:
 def id_(tx: TraceContext, value: Tracker, /) -> Tracker:
     """`id(value)`; breaks the graph for values whose identity the trace does not model, such as numbers and texts."""
     pinned = isinstance(value.source, Pinned) and value.python_type in (tuple, frozenset)
-    if pinned or isinstance(value, Constant) or value.is_same(tx, value) is not True:
+    # CPython shares one weak reference without a callback, so several of these trackers are one object.
+    is_shared = value.source is None and value.python_type is ref
+    if pinned or is_shared or isinstance(value, Constant) or value.is_same(tx, value) is not True:
         return value.unsupported("id()")
     return IdentityNumber(value)

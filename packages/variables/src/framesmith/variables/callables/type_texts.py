@@ -52,8 +52,6 @@ def repr_of(tx: TraceContext, value: Tracker, /) -> Tracker:
     if isinstance(value, Builtin) and isinstance(value.value, BuiltinFunctionType | type(str.join)):
         text = repr(value.value)
         return Constant(text) if " at 0x" not in text else value.unsupported("writing a text with an address")
-    if value.python_type is type and value.is_python_constant():
-        return fold(tx, repr, [value])
     return _call_for_text(tx, value, "__repr__")
 
 

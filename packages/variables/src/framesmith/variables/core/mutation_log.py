@@ -47,7 +47,7 @@ class MutationLog(Generic[V]):
     `asked_gradients` are the nodes of results whose own gradient the program asks for after the graph, by a hook say.
 
     `has_identity_keys`: `id(x)` of an existing object, or the number of the thread, was looked up as a key, unread;
-    `exact_identities`: it is to be read.
+    `exact_identities`: it is to be read. `has_number_keys`: a symbolic number was.
 
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
     changed in between. `changed_at` has the version of the last change of each tracker, by its id.
@@ -64,6 +64,7 @@ class MutationLog(Generic[V]):
         self.asked_classes: set[tuple[type, type]] = set()
         self.exact_identities = False
         self.has_identity_keys = False
+        self.has_number_keys = False
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
         self.moved: list[fx.Node] = []
         self.asked_gradients: list[fx.Node] = []

@@ -14,15 +14,16 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNINITIALIZED, UNSUPPORTED_VALUE
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import class_name, comes_first, static_lookup
+from framesmith.guards.class_lookup import comes_first, static_lookup
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
 from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.callables.compiled import is_compiled_in_place
-from framesmith.variables.core import Constant, TraceContext, Tracker, raise_observed
+from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instances import InstanceTracker
@@ -93,8 +94,7 @@ class ModuleShortcuts:
             held = _registered(tx, module, table, name)
             if held is not None:
                 return held
-        shown = class_name(module.kind)
-        return raise_observed(tx, AttributeError, f"'{shown}' object has no attribute '{name}'")
+        return missing_attribute(tx, module, name)
 
     def begin_call(
         self, tx: TraceContext, module: InstanceTracker, args: Arguments, kwargs: Keywords

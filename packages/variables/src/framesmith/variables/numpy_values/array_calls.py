@@ -8,7 +8,7 @@ memory; a node that does otherwise breaks the graph.
 """
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import torch
@@ -24,7 +24,7 @@ from framesmith.variables.core import Arguments, Constant, Keywords, TraceContex
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.numpy_values import array_nodes
-from framesmith.variables.numpy_values.array_nodes import ask_numpy, hint_of, memory_root, numpy
+from framesmith.variables.numpy_values.array_nodes import hint_of, memory_root, numpy
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
@@ -50,6 +50,8 @@ _REFUSED: Final = frozenset(
         "mod", "remainder", "divmod", operator.mod, operator.imod, operator.ifloordiv,
     }
 )  # fmt: skip
+# What may use the memory of its argument for the computation, which torch does not.
+_OVERWRITING: Final = ("median", "percentile", "quantile", "nan_to_num")
 _DIVIDES: Final = frozenset(
     {
         "floor_divide", "mod", "remainder", "fmod", "divmod", "power", "reciprocal", "gcd", "lcm", "left_shift", "right_shift",
@@ -66,12 +68,21 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     kwargs = {name: value.realize() for name, value in kwargs.items()}
     in_numpy, writes = _in_numpy(form, what), what in _WRITERS or what in _WRITING or "out" in kwargs
     arrays = list(_arrays([*args, *kwargs.values()]))
+    is_known = all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()])
+    if what in _REFUSED and not is_known:
+        raise GraphBreak(NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}()")
+    likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
+    # Before the node: where numpy raises or warns, nothing was recorded.
+    expected: object = None
+    if not writes:
+        # `out` may also be given by position.
+        expected, writes = array_nodes.ask_without_writing(in_numpy, *likes, strict=is_known)
     # A write goes to a tensor of the graph, so that all who hold the array see it.
-    if not writes and all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()]):
-        known = _run_known(tx, in_numpy, args, kwargs)
+    if is_known and not writes:
+        known = _as_known(tx, expected, arrays)
         if known is not None:
             return known
-    if what in _REFUSED:
+    if what in _REFUSED or (writes and what in _OVERWRITING):
         raise GraphBreak(NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}()")
     _check_range(tx, arrays, [*args, *kwargs.values()])
     if writes and not tx.graph.runs_as_captured and any(array.is_over_input for array in arrays):
@@ -79,9 +90,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     if writes:
         for array in arrays:
             array.tensor(tx)  # from the numbers before the write
-    likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
-    # Before the node: where numpy raises or warns, nothing was recorded.
-    expected = ask_numpy(in_numpy, *likes)
+        expected = array_nodes.ask_numpy(in_numpy, *likes)
     if what in _DIVIDES and str(getattr(getattr(expected, "dtype", None), "kind", "-")) in "iub":
         raise GraphBreak(NATIVE_CALL, "a division or power of integers, which numpy may refuse or warn of")
     # numpy gave the argument itself (`np.asarray(a)`): the result is that very array.
@@ -199,13 +208,9 @@ def _argument(tx: TraceContext, tracker: Tracker) -> object:
 
 
 # -- results -----------------------------------------------------------------------------------------
-def _run_known(
-    tx: TraceContext, in_numpy: Callable[..., object], args: Arguments, kwargs: Mapping[str, Tracker]
-) -> Tracker | None:
-    """The result on known numbers, with numpy's own arithmetic; None where it shares memory, is large or no number."""
+def _as_known(tx: TraceContext, found: object, arrays: Sequence[ArrayTracker]) -> Tracker | None:
+    """numpy's own result on known numbers; None where it shares memory, is large or no number."""
     assert numpy is not None
-    likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
-    found = ask_numpy(in_numpy, *likes, strict=True)
     if is_constant_type(tx.registry, type(found)):
         return Constant(found)
     if (
@@ -216,7 +221,7 @@ def _run_known(
     ):
         return None
     # A view of a known array: writes to one have to show in the other, so both become tensors.
-    if any(memory_root(array.like(tx)) is memory_root(found) for array in _arrays([*args, *kwargs.values()])):
+    if any(memory_root(array.like(tx)) is memory_root(found) for array in arrays):
         return None
     return ArrayTracker(numpy.ndarray, None, found)
 

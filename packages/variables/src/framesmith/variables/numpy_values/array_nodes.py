@@ -163,6 +163,44 @@ def ask_numpy(
         raise GraphBreak(NATIVE_CALL, f"numpy's {name} raises {type(error).__name__}, or may warn") from error
 
 
+def ask_without_writing(
+    function: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    *,
+    strict: bool = False,
+) -> tuple[object, bool]:
+    """What numpy gives, as `ask_numpy`; or None and True where it writes to an argument, which was left as it is."""
+    try:
+        shown = {key: _as_read_only(one) for key, one in kwargs.items()}
+        found = ask_numpy(function, [_as_read_only(one) for one in args], shown, strict=strict)
+    except GraphBreak as error:
+        if isinstance(error.__cause__, ValueError) and "read-only" in str(error.__cause__):
+            return None, True
+        raise
+    # A view of what was shown, or even the argument itself: of those numpy is to give that of the arguments.
+    return (found if _is_own(found) else ask_numpy(function, args, kwargs, strict=strict)), False
+
+
+def _as_read_only(value: object) -> object:
+    """An argument in which arrays cannot be written to."""
+    assert numpy is not None
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_read_only, value))
+    if not isinstance(value, numpy.ndarray):
+        return value
+    shown = value.view()
+    shown.flags.writeable = False
+    return shown
+
+
+def _is_own(found: object) -> bool:
+    assert numpy is not None
+    if isinstance(found, list | tuple):
+        return all(map(_is_own, found))
+    return not isinstance(found, numpy.ndarray) or found.flags.writeable
+
+
 def dtype_of(value: object) -> torch.dtype | None:
     """The dtype of torch for that of an array or a scalar; None if it has none."""
     kind = getattr(value, "dtype")  # noqa: B009  # numpy has no types here

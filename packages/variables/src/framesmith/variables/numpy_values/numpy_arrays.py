@@ -31,6 +31,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.numpy_values.array_nodes import dtype_of, make_example_array, numpy, tensor_over
+from framesmith.variables.objects.item_iterators import ItemIterator
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -76,7 +77,6 @@ class ArrayTracker(Tracker):
         self.source = source
         self._tensor = tensor
         self._like = like
-        self._memory: torch.Tensor | None = None
 
     @property
     def python_type(self) -> type:
@@ -101,12 +101,12 @@ class ArrayTracker(Tracker):
     def tensor(self, tx: TraceContext) -> TensorTracker:
         """The tensor over the memory of the array; for an existing one an input of the graph."""
         if self._tensor is None and self.source is None:
-            # As a list of numbers: a node holds no array.
-            numbers = getattr(self._like, "tolist")()  # noqa: B009  # numpy has no types here
             given: dict[str, object] = {"dtype": dtype_of(self._like)}
-            node = call_node(tx, torch.tensor, (numbers,), given)
-            # The list of an empty array does not tell all sizes: `zeros((0, 3))` gives `[]`.
-            if getattr(self._like, "size") == 0:  # noqa: B009
+            if getattr(self._like, "size"):  # noqa: B009  # numpy has no types here
+                # As a list of numbers: a node holds no array.
+                node = call_node(tx, torch.tensor, (getattr(self._like, "tolist")(),), given)  # noqa: B009
+            else:
+                # The list of an empty array does not tell all sizes: `zeros((0, 3))` gives `[]`.
                 node = call_node(tx, torch.zeros, (getattr(self._like, "shape"),), given)  # noqa: B009
             found = wrap_result(tx, node)
             assert isinstance(found, TensorTracker)
@@ -115,11 +115,11 @@ class ArrayTracker(Tracker):
             assert self.source is not None
             try:
                 with tx.graph.pause_recording():
-                    self._memory = tensor_over(self.value)
+                    memory = tensor_over(self.value)
             except (TypeError, ValueError) as error:
                 raise GraphBreak(NATIVE_CALL, f"{self.describe()}, whose memory torch cannot take") from error
             # The source makes a tensor over the memory in each call; guards on its metadata follow from wrapping it.
-            found = tx.wrap(self._memory, CallResult(self.source, tensor_over)).realize()
+            found = tx.wrap(memory, CallResult(self.source, tensor_over)).realize()
             assert isinstance(found, TensorTracker)
             self._tensor = found
         return self._tensor
@@ -189,8 +189,10 @@ class ArrayTracker(Tracker):
         """A single number of an existing array is a constant, guarded by its value; all else is computed."""
         key = key.realize()
         index = key.as_python_constant() if key.is_python_constant() else None
-        # Once the memory is in the graph, only the graph knows its numbers.
-        found = self._number(index) if self._tensor is None else None
+        # Once the memory is in the graph, only the graph knows its numbers. That of an existing array may be in it by way of
+        # another tensor or array, so after any write the graph reads them.
+        is_read_now = self._tensor is None and (self.source is None or not tx.graph.has_changes)
+        found = self._number(index) if is_read_now else None
         if found is not None and is_constant_type(tx.registry, type(found)):
             return Constant(found) if self.source is None else tx.wrap(found, Item(self.source, index))
         return self._call(tx, "operator", operator.getitem, key)
@@ -200,27 +202,22 @@ class ArrayTracker(Tracker):
         self._call(tx, "operator", operator.setitem, key, value)
 
     def iterate(self, tx: TraceContext) -> Tracker:
-        """The items along the first dimension."""
+        """The items along the first dimension, each read when it is asked for: the program may write to the array meanwhile."""
+        return ItemIterator(self, self._row_count(tx))
+
+    def _row_count(self, tx: TraceContext) -> int:
         if self.is_known:
-            return TupleTracker(
-                [self.subscript(tx, Constant(i)) for i in range(self._known_length())]
-            ).iterate(tx)
+            shape = getattr(self._like, "shape")  # noqa: B009
+            return int(shape[0]) if shape else int(self.unsupported("iterating over it"))
         if self._tensor is None and self._rank() == 1:
             count = self._read(tx, "shape").realize().subscript(tx, Constant(0)).realize()
-            items = count.as_python_constant() if count.is_python_constant() else None
-            if isinstance(items, int):
-                return TupleTracker([self.subscript(tx, Constant(i)) for i in range(items)]).iterate(tx)
+            rows = count.as_python_constant() if count.is_python_constant() else None
+            if isinstance(rows, int):
+                return rows
         if not self.tensor(tx).fake.dim():
-            return self.unsupported("iterating over it")
+            return int(self.unsupported("iterating over it"))
         # Fixes a symbolic size: the number of items is that of the loop.
-        rows = int(self.tensor(tx).fake.shape[0])
-        return TupleTracker([self.subscript(tx, Constant(index)) for index in range(rows)]).iterate(tx)
-
-    def _known_length(self) -> int:
-        shape = getattr(self._like, "shape")  # noqa: B009
-        if not shape:
-            self.unsupported("iterating over it")
-        return int(shape[0])
+        return int(self.tensor(tx).fake.shape[0])
 
     def _rank(self) -> int:
         rank = getattr(self._real, "ndim", 0)

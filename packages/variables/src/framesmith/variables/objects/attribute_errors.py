@@ -5,9 +5,12 @@ from typing import Final, NoReturn
 from framesmith.guards.class_lookup import class_name, module_of, qualified_name
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.core.observed import ObservedException, is_observed_instance
 from framesmith.variables.core.raising import new_exception
 from framesmith.variables.core.type_names import type_name
+
+NULL: Final = Constant(None)
+"""NULL in a field of an exception, which is read as None, but not shown by `repr` from 3.15 on."""
 
 
 class _Probe:
@@ -15,6 +18,10 @@ class _Probe:
 
     __slots__ = ()
     entry = None
+
+
+class _DictProbe:
+    """An object with an empty `__dict__`."""
 
 
 class _SlotProbe:
@@ -33,29 +40,50 @@ def _names_modules() -> bool:
     raise AssertionError("an unset slot has a value")
 
 
-def _probe(name: str) -> str:
+def _probe(name: str) -> tuple[str, bool]:
+    """The text of the error of storing, and whether the error names the attribute in its fields."""
     try:
         setattr(_Probe(), name, None)
     except AttributeError as error:
-        return str(error).replace(_Probe.__name__, "{kind}").replace(name, "{name}")
+        text = str(error).replace(_Probe.__name__, "{kind}").replace(name, "{name}")
+        return text, error.name is not None
     raise AssertionError(f"_Probe takes an attribute {name!r}")
+
+
+def _deletion_has_fields() -> bool:
+    try:
+        delattr(_DictProbe(), "absent")
+    except AttributeError as error:
+        return error.name is not None
+    raise AssertionError("an attribute that is not there can be deleted")
 
 
 # The text of reading is the same in all supported versions; those of storing are asked for.
 _READING: Final = "'{kind}' object has no attribute '{name}'"
 _STORING: Final = _probe("absent")
 _READ_ONLY: Final = _probe("entry")
+_DELETING: Final = (_READING, _deletion_has_fields())
 _SLOTS_NAME_MODULES: Final = _names_modules()
 
 
 def missing_attribute(
-    tx: TraceContext, receiver: Tracker, name: str, *, storing: bool = False, read_only: bool = False
+    tx: TraceContext,
+    receiver: Tracker,
+    name: str,
+    *,
+    storing: bool = False,
+    read_only: bool = False,
+    deleting: bool = False,
 ) -> NoReturn:
-    """Raise the AttributeError of `receiver.name`, or of storing into it."""
-    template = _READING if not storing else _READ_ONLY if read_only else _STORING
+    """Raise the AttributeError of `receiver.name`, of storing into it, or of deleting it from the instance dictionary."""
+    template, has_fields = (_READING, True)
+    if deleting:
+        template, has_fields = _DELETING
+    elif storing:
+        template, has_fields = _READ_ONLY if read_only else _STORING
     error = new_exception(tx, AttributeError, template.format(kind=type_name(receiver), name=name))
-    set_native_field(error, "name", Constant(name))
-    set_native_field(error, "obj", receiver)
+    if has_fields:
+        _name_attribute(error, receiver, name)
     raise ObservedException(error)
 
 
@@ -70,9 +98,23 @@ def missing_slot(tx: TraceContext, receiver: Tracker, name: str) -> NoReturn:
             qualified_name(cls) if module in ("builtins", "__main__") else f"{module}.{qualified_name(cls)}"
         )
     error = new_exception(tx, AttributeError, _READING.format(kind=shown, name=name))
+    _name_attribute(error, receiver, name)
+    raise ObservedException(error)
+
+
+def complete_error(error: ObservedException, receiver: Tracker, name: str) -> None:
+    """Name the attribute that was read in an AttributeError that names none (`set_attribute_error_context`)."""
+    exception = error.exception
+    if not is_observed_instance(error, AttributeError) or exception.source is not None:
+        return
+    fields = getattr(exception, "fields", {})
+    if fields.get("name", NULL) is NULL and fields.get("obj", NULL) is NULL:
+        _name_attribute(exception, receiver, name)
+
+
+def _name_attribute(error: Tracker, receiver: Tracker, name: str) -> None:
     set_native_field(error, "name", Constant(name))
     set_native_field(error, "obj", receiver)
-    raise ObservedException(error)
 
 
 def set_native_field(error: Tracker, field: str, value: Tracker) -> None:

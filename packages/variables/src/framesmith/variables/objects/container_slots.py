@@ -4,9 +4,9 @@ Each function here is the slot of the same name of a tracker whose class answers
 and `operator_slots`.
 """
 
+import sys
 from typing import Final
 
-from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import NonContainerSample, find_message
@@ -21,6 +21,7 @@ from framesmith.variables.objects.special_methods import (
     require_builtin_part,
 )
 from framesmith.variables.operations.compare import equal
+from framesmith.variables.operations.index import index_of, known_compare
 from framesmith.variables.operations.truth import truth_of
 
 NOT_A_CONTAINER: Final = find_message("0 in value", NonContainerSample)
@@ -38,16 +39,18 @@ def length(self: Tracker, tx: TraceContext) -> Tracker:
         return raise_type_error(tx, self, NO_LENGTH)
     if is_native(found):
         return require_builtin_part(self, "taking its length").length(tx)
-    result = call_method(tx, self, found)
-    if not isinstance(result, Constant):
-        return result
-    if not isinstance(result.value, int):
-        name = class_name(result.python_type)
-        raise_observed(tx, TypeError, f"'{name}' object cannot be interpreted as an integer")
-    if result.value < 0:
+    result = call_method(tx, self, found).realize()
+    if result.is_run_time_number and result.python_type is int:
+        is_negative, answer = known_compare(tx, "<", result, Constant(0)), result
+    else:
+        # A bool or an instance of another subclass of int becomes a plain int, as in `PyNumber_AsSsize_t`.
+        size = index_of(tx, result)
+        if size > sys.maxsize:
+            raise_observed(tx, OverflowError, "cannot fit 'int' into an index-sized integer")
+        is_negative, answer = size < 0, Constant(size)
+    if is_negative:
         raise_observed(tx, ValueError, "__len__() should return >= 0")
-    # A bool or an instance of another subclass of int becomes a plain int, as in `PyLong_AsSsize_t`.
-    return Constant(int(result.value))
+    return answer
 
 
 def ask_length(self: Tracker, tx: TraceContext) -> Tracker | None:

@@ -5,6 +5,7 @@ How an instance is built after the graph: `objects.instance_writing`.
 
 import copy
 import copyreg
+import enum
 from types import FunctionType
 from typing import Final
 
@@ -35,6 +36,7 @@ from framesmith.variables.objects.special_methods import call_method, is_native
 
 ROWS: Final = Rows()
 
+_COPYING: Final = ("__copy__", "__deepcopy__", "__reduce_ex__", "__reduce__")
 NONE: Final = Constant(None)
 # Read by name from the module's dictionary: stubs do not list it.
 _new_object: Final[object] = vars(copyreg)["__newobj__"]
@@ -46,13 +48,18 @@ def _register_add_copy(function: FunctionType) -> None:
     @ROWS.call(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
         """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
-        # `copy` returns these themselves
-        if isinstance(x, Constant) or x.python_type in (
-            type,
-            FunctionType,
-        ):
+        # `copy` returns these themselves.
+        if (isinstance(x, Constant) and not _has_own_copy(x.value)) or x.python_type in (type, FunctionType):
             return x
         return form.bind(tx, (x, *args), kwargs)
+
+
+def _has_own_copy(value: object) -> bool:
+    """Whether a constant is a member of an enumeration that says how it is copied."""
+    if not isinstance(value, enum.Enum):
+        return False
+    found = [static_lookup(type(value), name) for name in _COPYING]
+    return any(isinstance(one, FunctionType) and one.__module__ != enum.__name__ for one in found)
 
 
 for _function in (copy.copy, copy.deepcopy):

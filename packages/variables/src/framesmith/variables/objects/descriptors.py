@@ -181,7 +181,7 @@ def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | Pe
     if getter is not None:
         return getter(tx, found, receiver)
     hook = find(tx, found.kind, "__get__")
-    if hook is None or found.kind is BuiltinFunctionType:
+    if hook is None:
         return found.tracker(tx)
     if hook.kind is not FunctionType:
         receiver.unsupported(f"reading attribute {found.name!r}, a {class_name(found.kind)} of its class,")

@@ -109,6 +109,7 @@ def enum_getitem(tx: TraceContext, cls: Tracker, name: Tracker, /) -> Tracker:
 def enum_iter(tx: TraceContext, cls: Tracker, /) -> Tracker:
     """`iter(Color)`: the members in order of definition, without aliases."""
     kind = _enumeration(cls)
+    guard_table(tx, kind, "_member_map_")
     members = [Constant(kind._member_map_[name]) for name in kind._member_names_]
     return TupleTracker(members).iterate(tx)
 
@@ -116,7 +117,9 @@ def enum_iter(tx: TraceContext, cls: Tracker, /) -> Tracker:
 @ROWS.call(EnumMeta.__len__)
 def enum_len(tx: TraceContext, cls: Tracker, /) -> Tracker:
     """`len(Color)`."""
-    return Constant(len(_enumeration(cls)._member_names_))
+    kind = _enumeration(cls)
+    guard_table(tx, kind, "_member_map_")
+    return Constant(len(kind._member_names_))
 
 
 @ROWS.call(EnumMeta.__contains__)
@@ -125,4 +128,7 @@ def enum_contains(tx: TraceContext, cls: Tracker, item: Tracker, /) -> Tracker:
     kind = _enumeration(cls)
     if not isinstance(item, Constant):
         return cls.unsupported("a membership test")
-    return fold(tx, lambda member: member in kind, (item,))
+    found = fold(tx, lambda member: member in kind, (item,))
+    guard_table(tx, kind, "_member_map_")
+    guard_table(tx, kind, "_value2member_map_", (item.value,))
+    return found

@@ -4,7 +4,7 @@ The tracker is in `objects.exceptions`, the chain of causes in `objects.exceptio
 """
 
 import builtins
-from types import TracebackType
+from types import TracebackType, WrapperDescriptorType
 from typing import Final
 
 from framesmith.guards.class_lookup import (
@@ -13,7 +13,6 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import find_message
@@ -22,20 +21,13 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.construction import check_class
-from framesmith.variables.objects.exceptions import ExceptionTracker
+from framesmith.variables.objects.exceptions import ExceptionTracker, keyword_fields
 
 ROWS: Final = Rows()
 
 _NOT_A_NOTE: Final = find_message("ValueError().add_note(value)")
 
 NONE: Final = Constant(None)
-_KEYWORD_FIELDS: Final[dict[type[BaseException], tuple[str, ...]]] = {
-    AttributeError: ("name", "obj"),
-    NameError: ("name",),
-    ImportError: ("name", "path", "msg"),
-    StopIteration: ("value",),
-    SystemExit: ("code",),
-}
 # `OSError.__new__` may give another class (FileNotFoundError), the others check and store their arguments in C.
 _UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
 
@@ -48,18 +40,16 @@ def _builtin_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tr
     return ExceptionTracker(kind, args)
 
 
-def _builtin_init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
-    if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
-        return self.unsupported("its __init__")
-    # `msg`, `value` and `code` are computed from the arguments, and are no keywords.
-    allowed = {name for cls, names in _KEYWORD_FIELDS.items() if issubclass(self.kind, cls) for name in names}
-    if not set(kwargs) <= allowed & {"name", "obj", "path"}:
-        return self.unsupported("an __init__ with these keywords")
-    tx.changes.note(self)
-    self.fields["args"] = TupleTracker(args)
-    self.fields.update(kwargs)
-    return NONE
+def _register_init(function: object, owner: type) -> None:
+    @ROWS.call(function)
+    def init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
+        if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
+            return self.unsupported("its __init__")
+        if not issubclass(self.kind, owner) or not kwargs.keys() <= set(keyword_fields(owner)):
+            return self.unsupported("an __init__ with these arguments")
+        self.initialize(tx, owner, args, kwargs)
+        return NONE
 
 
 # Some types have a slot of their own that holds the same C function.
@@ -137,14 +127,17 @@ def add_note(tx: TraceContext, self: Tracker, note: Tracker, /) -> Tracker:
 
 
 def _register_builtin_classes() -> None:
-    news, inits = dict[object, None](), dict[object, None]()
+    news, inits = dict[object, None](), dict[object, type]()
     for cls in vars(builtins).values():
         if isinstance(cls, type) and issubclass(cls, BaseException):
             # Many classes share one C function: a dict keeps each once, in a fixed order.
             news.setdefault(cls.__new__)
-            inits.setdefault(static_lookup(cls, "__init__"))
+            found = static_lookup(cls, "__init__")
+            assert isinstance(found, WrapperDescriptorType)
+            inits[found] = found.__objclass__
     ROWS.call(*news)(_builtin_new)
-    ROWS.call(*inits)(_builtin_init)
+    for function, owner in inits.items():
+        _register_init(function, owner)
 
 
 _register_builtin_classes()

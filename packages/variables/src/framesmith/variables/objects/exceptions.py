@@ -3,7 +3,7 @@
 Raising from a row goes through `core.raising`, whose maker is registered here; the symbolic interpreter unwinds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, GetSetDescriptorType, MemberDescriptorType, TracebackType
 from typing import Final, NoReturn, final
 
@@ -26,6 +26,7 @@ from framesmith.variables.core.raising import EXCEPTION_MAKER, raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.objects.attribute_errors import NULL
 from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import find_solid_base, replay_instance, write_attributes
@@ -44,7 +45,33 @@ _CHAIN: Final[dict[str, type]] = {
     "__traceback__": TracebackType,
 }
 _PLAIN_FIELDS: Final = (StopIteration, SystemExit, ImportError, AttributeError, NameError)
-"""Classes whose fields of their own hold any object."""
+"""Classes whose fields of their own hold any object. Before `__init__` they are NULL, which is read as None."""
+_KEYWORDS: Final[dict[type, tuple[str, ...]]] = {
+    AttributeError: ("name", "obj"),
+    NameError: ("name",),
+    # `name_from` is new in 3.12
+    ImportError: tuple(name for name in ("name", "path", "name_from") if hasattr(ImportError, name)),
+}
+
+
+def keyword_fields(owner: type) -> tuple[str, ...]:
+    """The fields that the `__init__` of a builtin class takes as keywords."""
+    return next((names for cls, names in _KEYWORDS.items() if issubclass(owner, cls)), ())
+
+
+def initial_fields(
+    owner: type, args: Sequence[Tracker], keywords: Mapping[str, Tracker]
+) -> dict[str, Tracker]:
+    """What the `__init__` of a builtin class stores (CPython: `Objects/exceptions.c`); later changes of `args` change nothing
+    else."""
+    fields: dict[str, Tracker] = {"args": TupleTracker(args)}
+    if issubclass(owner, StopIteration):
+        fields["value"] = args[0] if args else NONE
+    elif issubclass(owner, SystemExit) and args:
+        fields["code"] = args[0] if len(args) == 1 else fields["args"]
+    elif issubclass(owner, ImportError):
+        fields["msg"] = args[0] if len(args) == 1 else NULL
+    return fields | {name: keywords.get(name, NULL) for name in keyword_fields(owner)}
 
 
 class ExceptionTracker(InstanceTracker):
@@ -130,7 +157,7 @@ class ExceptionTracker(InstanceTracker):
         self.follows_caller = True
 
     def read_field(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
-        """A C-level field: of `BaseException`, read from an existing exception, or computed from the arguments."""
+        """A C-level field: of `BaseException`, read from an existing exception, or set by `__init__`."""
         name, owner = descriptor.__name__, descriptor.__objclass__
         # Slots of Python classes, and what any object has, are not those of exceptions.
         if is_heap_type(owner) or owner is object or name == "__dict__":
@@ -142,21 +169,16 @@ class ExceptionTracker(InstanceTracker):
         if self.source is not None:
             self.fields[name] = lazy(tx, descriptor.__get__(self.value), Attribute(self.source, name))
             return self.fields[name].realize()
-        return self._derive_field(name)
-
-    def _derive_field(self, name: str) -> Tracker:
-        """A field that the builtin `__init__` computes from the arguments; breaks the graph for those not modelled."""
-        args = self.args_known()
-        if issubclass(self.kind, StopIteration) and name == "value":
-            return args[0] if args else NONE
-        if issubclass(self.kind, SystemExit) and name == "code":
-            return NONE if not args else args[0] if len(args) == 1 else TupleTracker(args)
-        if issubclass(self.kind, ImportError) and name == "msg":
-            return args[0] if len(args) == 1 else NONE
-        # Their other fields are set by keyword or by C code; those that were set are in `fields`.
-        if issubclass(self.kind, AttributeError | NameError | ImportError):
+        if issubclass(self.kind, _PLAIN_FIELDS):
             return NONE
         return self.unsupported(f"reading attribute {name!r}")
+
+    def initialize(
+        self, tx: TraceContext, owner: type, args: Sequence[Tracker], keywords: Mapping[str, Tracker]
+    ) -> None:
+        """Run the `__init__` of a builtin class."""
+        for name, value in initial_fields(owner, args, keywords).items():
+            self.set_field(tx, name, value)
 
     def args_known(self) -> tuple[Tracker, ...]:
         """The arguments of an exception created in the trace."""
@@ -183,18 +205,20 @@ class ExceptionTracker(InstanceTracker):
         yield from super().children()
 
     def reconstruct(self, writer: Writer) -> str:
-        """A new exception: the builtin `__new__` and `__init__`, then the fields and attributes that were set."""
+        """A new exception: the builtin `__new__`, then the fields and attributes that were set, by `__init__` or later."""
         # The methods of the builtin base: those of the class were traced, and must not run again.
         base, new = find_solid_base(self.kind)
         make = writer.constant(new, f"new_{base.__name__}")
         cls = writer.constant(self.kind, class_name(self.kind))
         values = "".join(f", {writer.value(argument)}" for argument in self.args_known())
         name = writer.define(self, f"{make}({cls}{values})", "error")
-        if base is not BaseException:
+        # For fields whose values are not modelled `__init__` sets the defaults.
+        if base is not BaseException and not issubclass(base, _PLAIN_FIELDS):
             start = writer.constant(static_lookup(base, "__init__"), f"init_{base.__name__}")
             writer.statement(f"{start}({name}{values})")
-        # `args` was given to `__new__`.
-        self._write_fields(name, writer, [key for key in self.fields if key != "args"])
+        # `args` was given to `__new__`, which leaves the others NULL.
+        missing = {key for key, value in self.fields.items() if value is NULL}
+        self._write_fields(name, writer, [key for key in self.fields if key != "args" and key not in missing])
         write_attributes(self.own, name, writer)
         self._write_raised(name, writer)
         return name
@@ -224,6 +248,10 @@ class ExceptionTracker(InstanceTracker):
         for name in ordered:
             value = self.fields[name]
             descriptor = self._descriptor(name)
+            if value is NULL:
+                delete = writer.constant(descriptor.__delete__, f"clear_{name}")
+                writer.statement(f"{delete}({place})")
+                continue
             store = writer.constant(descriptor.__set__, f"set_{name.strip('_')}")
             writer.statement(f"{store}({place}, {writer.value(value)})")
 
@@ -257,6 +285,10 @@ class TracebackTracker(Tracker):
         """`types.TracebackType`."""
         return TracebackType
 
+    def children(self) -> Iterator[Tracker]:
+        """The exception."""
+        yield self.exception
+
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: whether both are tracebacks of the same exception."""
         if isinstance(other, TracebackTracker) and other.exception is self.exception:
@@ -277,7 +309,9 @@ class TracebackTracker(Tracker):
 @ROWS.entry(EXCEPTION_MAKER, None)
 def make_exception(cls: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
     """The tracker of `kind(*args)` for an exception class."""
-    return ExceptionTracker(cls, args)
+    exception = ExceptionTracker(cls, args)
+    exception.fields.update(initial_fields(cls, args, {}))
+    return exception
 
 
 @ROWS.entry(INSTANCE_MAKERS, BaseException)
@@ -327,8 +361,13 @@ def set_cause(tx: TraceContext, exception: ExceptionTracker, cause: Tracker) -> 
     cause = cause.realize()
     # `from None` sets the cause to None, which suppresses the context as well.
     if not (isinstance(cause, Constant) and cause.value is None):
-        if issubclass(cause.python_type, type):
+        cls = cause.as_python_constant() if issubclass(cause.python_type, type) else None
+        # Only such a class is called (CPython: `do_raise`).
+        if isinstance(cls, type) and issubclass(cls, BaseException):
             cause = cause.call(tx, (), {}).realize()
+            # The versions word this error differently.
+            if not isinstance(cause, ExceptionTracker):
+                cause.unsupported("being the cause of an exception")
         if not isinstance(cause, ExceptionTracker):
             raise_observed(tx, TypeError, "exception causes must derive from BaseException")
     exception.set_field(tx, "__cause__", cause)

@@ -24,7 +24,7 @@ def check_no_override(tx: TraceContext, operand: Tracker) -> None:
     if defines_override(operand.kind) or not tx.changes.overrides.asks_subclasses():
         return
     getter = find(tx, operand.kind, "__getattr__")
-    runs_code = getter is not None and getter.stored is not _OF_MODULES
+    runs_code = getter is not None and (getter.stored is not None or getter.value is not _OF_MODULES)
     if (
         runs_code
         or overrides(operand.kind, object, "__getattribute__")

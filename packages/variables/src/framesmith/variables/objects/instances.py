@@ -206,9 +206,7 @@ class InstanceTracker(Tracker):
             return begin_get(tx, found, self)
         own = self.own.load(tx, self, name)
         if own is not None:
-            if found is not None:
-                # If it became a data descriptor, that would hide the instance's own attribute.
-                found.guard_kind(tx)
+            # If the item of the class became a data descriptor, that would hide it: `find` guards the type.
             return own
         if found is not None:
             return begin_get(tx, found, self)
@@ -243,9 +241,6 @@ class InstanceTracker(Tracker):
         elif not has_dict(self.kind):
             missing_attribute(tx, self, name, storing=True, read_only=found is not None)
         else:
-            if found is not None:
-                # As in `begin_generic`: a data descriptor would be called in place of the store.
-                found.guard_kind(tx)
             if value is None:
                 self.own.delete(tx, self, name)
             else:

@@ -10,7 +10,7 @@ from typing import Final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
-from framesmith.guards.class_lookup import compute_order, direct_subclasses, has_own_order
+from framesmith.guards.class_lookup import compute_order, direct_subclasses, has_own_order, is_immutable
 from framesmith.guards.kinds import AmbientValue, EqualTo
 from framesmith.guards.sources import CallResult
 from framesmith.variables.builtin_types.iterators import unpack
@@ -37,7 +37,15 @@ def class_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
     """`type.__repr__(cls)`: `<class 'module.name'>`."""
     if not isinstance(self, ClassTracker):
         raise GraphBreak(CALL_SIGNATURE, f"type.__repr__ of {self.describe()}")
-    return Constant(type.__repr__(self.value))
+    changed = tx.changes.classes.get(self.value)
+    if changed is not None and not changed.changes.keys().isdisjoint(
+        ("__module__", "__name__", "__qualname__")
+    ):
+        return self.unsupported("writing a text of it, as the trace changed its name")
+    text = type.__repr__(self.value)
+    if not is_immutable(self.value):
+        tx.guard(CallResult(class_source(self.value), type.__repr__), EqualTo(text))
+    return Constant(text)
 
 
 @ROWS.call(type.__subclasses__)

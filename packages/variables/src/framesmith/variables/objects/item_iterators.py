@@ -1,4 +1,4 @@
-"""The iterator of CPython's sequence protocol, over objects of classes with `__getitem__` only."""
+"""The iterator of CPython's sequence protocol, over objects of classes with `__getitem__` only, and arrays."""
 
 from collections.abc import Hashable, Iterator
 from typing import final
@@ -16,10 +16,14 @@ from framesmith.variables.operations.index import index_of
 
 @final
 class ItemIterator(Tracker):
-    """An iterator over an object with `__getitem__` but without `__iter__`, as of CPython's sequence protocol."""
+    """An iterator over an object with `__getitem__` but without `__iter__`, as of CPython's sequence protocol.
 
-    def __init__(self, target: Tracker) -> None:
+    `count`: the number of items, where it is known; without it an IndexError ends the iterator.
+    """
+
+    def __init__(self, target: Tracker, count: int | None = None) -> None:
         self.target = target
+        self.count = count
         self.index = 0
         self.finished = False
 
@@ -38,6 +42,9 @@ class ItemIterator(Tracker):
             return None
         # It advances, which is a side effect of a traced body that was given it.
         tx.changes.note(self)
+        if self.index == self.count:
+            self.finished = True
+            return None
         try:
             item = self.target.subscript(tx, Constant(self.index))
         except ObservedException as error:
@@ -62,6 +69,10 @@ class ItemIterator(Tracker):
         """It hashes by identity."""
         tx.changes.note_key(self)
         return ("object", self)
+
+    def children(self) -> Iterator[Tracker]:
+        """The object."""
+        yield self.target
 
     def reconstruct(self, writer: Writer) -> str:
         """A new iterator at the same index."""

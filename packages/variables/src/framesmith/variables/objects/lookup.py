@@ -47,12 +47,6 @@ class Found:
         """The source of the item: the class dictionary and the name."""
         return ClassDictItem(class_source(self.owner), self.name)
 
-    def guard_kind(self, tx: TraceContext) -> None:
-        """For a plain item that the instance's own attribute hides: guard that it is no descriptor."""
-        # A descriptor is guarded by its identity already.
-        if self.stored is None and not is_descriptor(self.kind) and not is_immutable(self.owner):
-            tx.guard(self.source, TypeIs(self.kind))
-
     def tracker(self, tx: TraceContext) -> Tracker:
         """The tracker of its value, not bound."""
         return tx.wrap(self.value, self.source) if self.stored is None else self.stored.realize()

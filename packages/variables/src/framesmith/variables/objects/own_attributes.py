@@ -94,7 +94,7 @@ class OwnAttributes:
     def delete(self, tx: TraceContext, holder: Tracker, name: str) -> None:
         """Delete from the instance dictionary; AttributeError when it has no such attribute."""
         if self.load(tx, holder, name) is None:
-            missing_attribute(tx, holder, name)
+            missing_attribute(tx, holder, name, deleting=True)
         if self.namespace is not None:
             self.namespace.remove(tx, Constant(name))
             return

@@ -5,8 +5,8 @@ from collections.abc import Hashable
 from typing import Final, final
 
 from framesmith.guards import Source
-from framesmith.guards.kinds import TypeIs
-from framesmith.guards.sources import WeakReferent
+from framesmith.guards.kinds import Identical, NotIdentical, TypeIs
+from framesmith.guards.sources import Attribute, WeakReferent
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.lazy import Lazy
@@ -20,9 +20,14 @@ class WeakReferenceTracker(Tracker):
     """`weakref.ref(target)`. Invariant: the target has a source, or is the constant None after its death."""
 
     def __init__(
-        self, target: Tracker, source: Source | None = None, callback: Tracker | None = None
+        self,
+        target: Tracker,
+        source: Source | None = None,
+        callback: Tracker | None = None,
+        value: "weakref.ref[object] | None" = None,
     ) -> None:
         self.target = target
+        self.value = value
         self.source = source
         self.callback = callback
 
@@ -47,6 +52,26 @@ class WeakReferenceTracker(Tracker):
             # Two living targets are compared by their own `==`, dead references by identity of the references.
             return self.unsupported("a comparison")
         return Constant(symbol == "==")
+
+    def is_same(self, tx: TraceContext, other: Tracker) -> bool:
+        """`self is other`: for living targets all references without a callback to the same object are one object."""
+        if self is other or not isinstance(other, WeakReferenceTracker):
+            return self is other
+        # Of two existing references each has a tracker of its own.
+        if self.source is not None and other.source is not None:
+            return super().is_same(tx, other)
+        mine, theirs = self.target.realize(), other.target.realize()
+        return mine.is_same(tx, theirs) and not self._has_callback(tx) and not other._has_callback(tx)
+
+    def _has_callback(self, tx: TraceContext) -> bool:
+        """Whether it has one; guarded for an existing reference."""
+        if self.value is None or self.source is None:
+            return self.callback is not None
+        found: object = getattr(self.value, "__callback__")  # noqa: B009  # dead references have none, despite the stubs
+        tx.guard(
+            Attribute(self.source, "__callback__"), Identical(None) if found is None else NotIdentical(None)
+        )
+        return found is not None
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The hash of the target; a dead reference breaks the graph."""
@@ -92,4 +117,4 @@ def wrap_reference(tx: TraceContext, value: object, source: Source) -> Tracker:
     called; the call cannot fail, so nothing else is guarded."""
     assert isinstance(value, weakref.ref)
     tx.guard(source, TypeIs(weakref.ref))
-    return WeakReferenceTracker(Lazy(value(), WeakReferent(source), tx.wrap), source)
+    return WeakReferenceTracker(Lazy(value(), WeakReferent(source), tx.wrap), source, value=value)

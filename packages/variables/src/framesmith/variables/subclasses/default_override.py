@@ -20,6 +20,7 @@ from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.overrides import DEFAULT
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.polyfills.declined_calls import has_own_check
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, convert_tensor, is_convertible
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -52,6 +53,11 @@ def default_override(
         if not isinstance(asked, ClassTracker):
             raise GraphBreak(
                 UNSUPPORTED_SUBCLASS, f"Tensor.__torch_function__ with {asked.describe()} as a type"
+            )
+        # The original asks it in each call; nothing here may run it.
+        if has_own_check(asked.value):
+            raise GraphBreak(
+                UNSUPPORTED_SUBCLASS, f"{asked.describe()}, which has a __subclasscheck__ of its own"
             )
         if not issubclass(cls.value, asked.value):
             # As the original: an operand of an unrelated class is left to the override of that class.

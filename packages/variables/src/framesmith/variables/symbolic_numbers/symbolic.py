@@ -249,6 +249,8 @@ class SymbolicNumber(GraphValue):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The key of the value, which is guarded: a dict or set needs it."""
+        # It may be an address: the guard is one of the shapes, where `replanning` does not see the number.
+        tx.changes.has_number_keys = True
         return specialize(tx, self).hash_key(tx)
 
     def reconstruct(self, writer: Writer) -> str:

@@ -16,7 +16,7 @@ from framesmith.graph.purity import IMPURE
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.core import Constant, Setting, TraceContext, Tracker
+from framesmith.variables.core import Constant, Keywords, Setting, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import record_node
 
@@ -26,14 +26,21 @@ Setter = Callable[..., object]
 _AUTOCAST_DEVICES: Final = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "mtia", "maia", "ipu")
 
 
-def _turn(tx: TraceContext, setting: Setting | None, setter: Setter, args: tuple[Tracker, ...]) -> Tracker:
+def _turn(
+    tx: TraceContext,
+    setting: Setting | None,
+    setter: Setter,
+    args: tuple[Tracker, ...],
+    keywords: Keywords | None = None,
+) -> Tracker:
     """Note the setting as changed, then run the setter and record it as a node. Breaks the graph for unknown values."""
-    if not all(argument.is_python_constant() for argument in args):
+    named = keywords or {}
+    if not all(argument.is_python_constant() for argument in (*args, *named.values())):
         raise GraphBreak(BACKEND_LIMIT, f"{setter.__name__}() with a value that is not known")
     # Before the setter: `touch` reads the value that is restored after the trace.
     if setting is not None:
         tx.changes.ambient.touch(setting)
-    node = record_node(tx, setter, args)
+    node = record_node(tx, setter, args, named)
     # `purity` judges a call by its arguments; without the mark clean-up may drop what nothing uses.
     node.meta[IMPURE] = True
     # Setters return None, but for those of the nesting, which return the number.
@@ -191,10 +198,8 @@ DETERMINISTIC: Final = Setting("deterministic algorithms", _deterministic, _set_
 @ROWS.call(torch._C._set_deterministic_algorithms)
 def set_deterministic(tx: TraceContext, mode: Tracker, /, *, warn_only: Tracker | None = None) -> Tracker:
     """`torch._C._set_deterministic_algorithms(mode, warn_only=)`, which `torch.use_deterministic_algorithms` calls."""
-    tx.changes.ambient.touch(DETERMINISTIC)
     keywords = {} if warn_only is None else {"warn_only": warn_only}
-    record_node(tx, torch._C._set_deterministic_algorithms, (mode,), keywords)
-    return Constant(None)
+    return _turn(tx, DETERMINISTIC, torch._C._set_deterministic_algorithms, (mode,), keywords)
 
 
 # -- autocast ----------------------------------------------------------------------------------------

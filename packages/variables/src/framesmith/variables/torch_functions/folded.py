@@ -107,7 +107,6 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (None, torch._C._get_tracing_state),
     (False, torch._C._is_tracing),
     (None, torch._C._log_api_usage_once),
-    (False, torch.overrides.is_tensor_method_or_property),
 )
 
 
@@ -159,6 +158,16 @@ def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...]
             Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch"))
         )
     return from_python(tx, found)
+
+
+@ROWS.call(torch.overrides.is_tensor_method_or_property)
+def is_tensor_method(tx: TraceContext, func: Tracker) -> Tracker:
+    """Whether it is a method or a getter of tensors, which stays so: the tables of torch are made once."""
+    func = func.realize()
+    value = getattr(func, "value", None) if func.source is not None else None
+    if not callable(value):
+        return func.unsupported("asking whether it is a method of tensors")
+    return Constant(bool(answer_of(tx, torch.overrides.is_tensor_method_or_property, (value,))))
 
 
 def _is_in_onnx_export(tx: TraceContext) -> Tracker:

@@ -93,9 +93,9 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
 
 @ROWS.call(torch.Tensor.get_device)
 def get_device(tx: TraceContext, self: Tracker) -> Tracker:
-    """`get_device()`: the index of the device, -1 for the CPU."""
+    """`get_device()`: the index of the device, -1 for those without one (the CPU, `meta`)."""
     device = require_tensor(self, "get_device").fake.device
-    return Constant(-1 if device.type == "cpu" else device.index)
+    return Constant(-1 if device.type in ("cpu", "meta") else device.index)
 
 
 @ROWS.call(torch.Tensor.is_inference)

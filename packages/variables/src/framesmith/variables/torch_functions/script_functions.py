@@ -5,8 +5,9 @@ whether it is scripted. Anything else runs natively, as does a function without 
 traced). `torch.jit.isinstance` is Python code.
 """
 
+import math
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Final, final
 
 import torch
@@ -28,6 +29,12 @@ _ORIGINAL: Final = "_torchdynamo_inline"  # where `torch.jit.script` keeps the P
 _SCALARS: Final = {"IntType": int, "FloatType": float, "BoolType": bool, "StringType": str}
 # Names that mean something else in TorchScript than in Python.
 _ASKS: Final = frozenset({"is_scripting", "is_tracing", "print", "fork", "wait"})
+_ASKING: Final = (
+    torch._jit_internal.is_scripting, torch.jit._trace.is_tracing, print, torch.jit.fork, torch.jit.wait,
+)  # fmt: skip
+"""The same, whatever the program calls them."""
+_LINKED: Final = (ModuleType, FunctionType, BuiltinFunctionType, type, torch.jit.ScriptFunction, torch.dtype)
+_UNSEARCHED: Final = (torch.__name__, math.__name__)
 _LARGEST_SEARCH: Final = 100
 
 register_polyfill(torch.jit.isinstance, torch._jit_internal._isinstance, ROWS)
@@ -94,22 +101,56 @@ def _has_type(declared: object, value: Tracker) -> bool:
 
 def _is_plain(function: FunctionType) -> bool:
     """Whether neither the function nor one of those that it names asks for TorchScript, or is known to differ in it."""
-    return all(not _ASKS & set(code.co_names) for code in _codes(function))
-
-
-def _codes(function: FunctionType) -> Iterator[CodeType]:
-    """The code of a function and of the functions of its module that it names, directly or not."""
     todo, seen = [function], {function.__code__}
-    while todo and len(seen) < _LARGEST_SEARCH:
+    while todo:
         one = todo.pop()
-        yield one.__code__
-        for name in one.__code__.co_names:
-            found = one.__globals__.get(name)
+        names = _names(one.__code__)
+        if not _ASKS.isdisjoint(names):
+            return False
+        for found in _named_values(one, names):
             # A function that is scripted itself has its code in the original.
             found = getattr(found, _ORIGINAL, found)
+            if any(found is asking for asking in _ASKING):
+                return False
+            # TorchScript has the value of an item of a module from when it compiled the function.
+            if not isinstance(found, _LINKED):
+                return False
             if type(found) is FunctionType and found.__code__ not in seen:
                 seen.add(found.__code__)
                 todo.append(found)
+        if len(seen) > _LARGEST_SEARCH:
+            return False
+    return True
+
+
+def _names(code: CodeType) -> frozenset[str]:
+    """The names that code and the code in it (comprehensions until 3.11) look up."""
+    inner = [_names(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return frozenset(code.co_names).union(*inner)
+
+
+def _named_values(function: FunctionType, names: frozenset[str]) -> Iterator[object]:
+    """What the function may mean by the names: globals, its closure, and items of the modules among them. Of torch only
+    what asks for TorchScript by its name."""
+    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    values += [cell.cell_contents for cell in function.__closure__ or () if not _is_empty(cell)]
+    searched = set[str]()
+    while values:
+        value = values.pop()
+        yield value
+        if isinstance(value, ModuleType) and value.__name__ not in searched:
+            searched.add(value.__name__)
+            if value.__name__.partition(".")[0] not in _UNSEARCHED:
+                items = vars(value)
+                values += [items[name] for name in names if name in items]
+
+
+def _is_empty(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  # read for its error
+    except ValueError:
+        return True
+    return False
 
 
 @ROWS.wrap(torch.jit.ScriptFunction)

@@ -125,8 +125,15 @@ def is_tensor_like(tx: TraceContext, inp: Tracker) -> Tracker:
     _functorch.is_legacy_batchedtensor,
 )
 def is_wrapped(tx: TraceContext, tensor: Tracker, /) -> Tracker:
-    """False: a tensor that a functorch transform has wrapped has no tracker."""
+    """False: a tensor that a functorch transform has wrapped has no tracker. Breaks the graph inside of a transform."""
+    _break_in_transform(tx)
     return Constant(False)
+
+
+def _break_in_transform(tx: TraceContext) -> None:
+    # The body of a transform is traced on plain tensors, while none is active.
+    if tx.graph.use.is_transformed or _functorch.peek_interpreter_stack() is not None:
+        raise GraphBreak(INTROSPECTION, "the stack of functorch transforms")
 
 
 @ROWS.call(
@@ -134,8 +141,7 @@ def is_wrapped(tx: TraceContext, tensor: Tracker, /) -> Tracker:
 )
 def functorch_level(tx: TraceContext) -> Tracker:
     """None: no transform is active while tracing, which the global state guards; else breaks the graph."""
-    if _functorch.peek_interpreter_stack() is not None:
-        raise GraphBreak(INTROSPECTION, "the stack of functorch transforms")
+    _break_in_transform(tx)
     return Constant(None)
 
 

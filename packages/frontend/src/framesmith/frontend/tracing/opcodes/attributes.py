@@ -6,8 +6,17 @@ from framesmith.bytecode.meaning import NULL_FIRST, Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.operators import expression, statement
 from framesmith.frontend.tracing.opcodes.stack import name_of
-from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
+from framesmith.frontend.tracing.opcodes.table import (
+    RESULT,
+    Bind,
+    NativeForm,
+    NativeWriter,
+    OpcodeRows,
+    Outcome,
+)
 from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.core.observed import ObservedException
+from framesmith.variables.objects.attribute_errors import complete_error
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.super_objects import make_super
 from framesmith.variables.tensors.tensor_methods import TensorMethod
@@ -19,7 +28,12 @@ ROWS: Final = OpcodeRows()
 def load_attribute(machine: Machine, operation: Operation) -> None:
     """`a.name`; a property's frame is left to the machine."""
     value = machine.frame.pop().realize()
-    machine.deliver(value.begin_attribute(machine.tx, name_of(operation)))
+    try:
+        found = value.begin_attribute(machine.tx, name_of(operation))
+    except ObservedException as error:
+        complete_error(error, value, name_of(operation))
+        raise
+    machine.deliver(found)
 
 
 @ROWS.opcode(Kind.LOAD_METHOD)
@@ -27,7 +41,11 @@ def load_method(machine: Machine, operation: Operation) -> None:
     """`a.name` about to be called."""
     value = machine.frame.pop().realize()
     # run to its end here, even where it is a frame: a frame gives one value, and two slots are to be pushed
-    found = value.attribute(machine.tx, name_of(operation))
+    try:
+        found = value.attribute(machine.tx, name_of(operation))
+    except ObservedException as error:
+        complete_error(error, value, name_of(operation))
+        raise
     if isinstance(found, TensorMethod | BoundBuiltin):
         # at a break it is called unbound, as CPython calls it, so that errors have CPython's text
         found.is_called_at_once = True
@@ -83,8 +101,22 @@ def _super_form(operation: Operation, operands: list[str | None], bind: Bind) ->
     return NativeForm((text,), (Outcome(pushes),))
 
 
-ROWS.native(Kind.LOAD_ATTRIBUTE, expression(lambda operation: f"{{0}}.{operation.argument}"))
-ROWS.native(Kind.LOAD_METHOD, _method_form)
-ROWS.native(Kind.STORE_ATTRIBUTE, statement(lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
-ROWS.native(Kind.DELETE_ATTRIBUTE, statement(lambda operation: f"del {{0}}.{operation.argument}"))
+def _parenthesized(write: NativeWriter) -> NativeWriter:
+    """The same operation, with numbers among its operands in parentheses: `3.name` is no attribute."""
+
+    def write_safely(operation: Operation, operands: list[str | None], bind: Bind) -> NativeForm:
+        safe = [f"({one})" if one and not one[0].isalpha() and one[0] != "_" else one for one in operands]
+        return write(operation, safe, bind)
+
+    return write_safely
+
+
+ROWS.native(Kind.LOAD_ATTRIBUTE, _parenthesized(expression(lambda operation: f"{{0}}.{operation.argument}")))
+ROWS.native(Kind.LOAD_METHOD, _parenthesized(_method_form))
+ROWS.native(
+    Kind.STORE_ATTRIBUTE, _parenthesized(statement(lambda operation: f"{{1}}.{operation.argument} = {{0}}"))
+)
+ROWS.native(
+    Kind.DELETE_ATTRIBUTE, _parenthesized(statement(lambda operation: f"del {{0}}.{operation.argument}"))
+)
 ROWS.native(Kind.LOAD_SUPER_ATTRIBUTE, _super_form)
