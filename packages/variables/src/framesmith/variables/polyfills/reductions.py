@@ -105,7 +105,7 @@ def goes_on_with_numbers(before: object, total: object) -> bool:
 def sum_of(iterable: Iterable[Value], total: Value) -> Value:
     """`sum(iterable, total)`: numbers at the beginning are added by `sum` itself, which compensates errors of floats."""
     iterator = iter(iterable)
-    numbers = list[Value]()
+    numbers: list[Value] = []
     if type(total) in (int, float, complex):
         for item in iterator:
             if not keep_number(numbers, item, False):
@@ -130,7 +130,7 @@ def extreme_in_order(
 ) -> object:
     """`min` and `max` without a key: numbers at the beginning are compared by the builtin itself."""
     iterator = iter(iterable)
-    numbers = list[Value]()
+    numbers: list[Value] = []
     for item in iterator:
         if not keep_number(numbers, item, True):
             best = extreme_of(numbers) if numbers else item
