@@ -40,9 +40,25 @@ IN_C = frozenset(
         "list_richcompare",  # Objects/listobject.c
         "tuplesubscript",  # Objects/tupleobject.c
         "intern_string_constants",  # Objects/codeobject.c
+        "get_exception_handler",  # Python/ceval.c
+        "do_raise",
+        "check_except_type_valid",
+        "deque_concat",  # Modules/_collectionsmodule.c
+        "mutablemapping_update",  # Objects/odictobject.c
+        "OrderedDict_setdefault_impl",
+        "set_attribute_error_context",  # Objects/object.c
+        "type_getattro",  # Objects/typeobject.c
+        "object___reduce_ex__",
+        "object_richcompare",
+        "slot_tp_descr_set",
+        "method_is_overloaded",
+        "supercheck",
+        "iter_iternext",  # Objects/iterobject.c
+        "property_init_impl",  # Objects/descrobject.c
+        "infer_scalar_type",  # torch/csrc/utils/tensor_new.cpp
     }
 )
-"""Functions of CPython that are written in C, where a reader of ours is to look."""
+"""Functions of CPython and torch that are written in C or C++, where a reader of ours is to look."""
 
 ELSEWHERE = {
     "_handle_fromlist": "importlib._bootstrap",
@@ -64,6 +80,10 @@ NO_NAMES = {
     "maybe_run_autograd": "a function inside a function of torch",
     "accumulate_grad.h": "a file of torch",
     "is_internal_filename": "a function inside a function of the standard library",
+    "skip_file_prefixes": "a parameter of warnings.warn",
+    "__bytes__": "a special method, read by C code",
+    "__tensor_unflatten__": "a method that torch asks of a wrapper subclass",
+    "int.from_bytes": "a method of a builtin class",
 }
 """Words in back-ticks that no module defines, with what they are."""
 

@@ -197,6 +197,6 @@ class Policy:
     def _add(self, what: Literal["numbers", "unspecialized"], source: Source) -> None:
         getattr(self.local, what).add(source)
         root = [source, *source.ancestors()][-1]
-        # names such as `stack_0_1` mean something else at another resume point: variables alone mean the same
+        # names such as stack_0_1 mean something else at another resume point: variables alone mean the same
         if isinstance(root, Local) and is_variable(root.name):
             getattr(self.shared, what).add(source)

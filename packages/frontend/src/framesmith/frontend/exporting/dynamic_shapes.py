@@ -161,7 +161,7 @@ def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None
             )
         declared.marks.setdefault(STATIC_MARK, set()).add(dim)
         return
-    # hints such as `Dim.AUTO` have a `type`, named dimensions a `__name__`
+    # hints such as `torch.export.Dim.AUTO` have a `type`, named dimensions a `__name__`
     mark = _HINTS.get(getattr(getattr(size, "type", None), "name", ""), DYNAMIC_MARK)
     if mark is DYNAMIC_MARK and not hasattr(size, "__name__") and not hasattr(size, "type"):
         raise ExportError(
