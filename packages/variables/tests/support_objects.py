@@ -376,7 +376,7 @@ class Frame:
         error = self.stack[-1]
         leave = self.stack[-o.argument]
         args = (
-            self.tx.wrap(error.kind, Pinned(error.kind, "kind")),
+            self.tx.wrap(error.cls, Pinned(error.cls, "kind")),
             error,
             error.attribute(self.tx, "__traceback__"),
         )

@@ -123,7 +123,7 @@ def test_rows_follow_from_rows():
 
 def test_a_builtin_part_that_is_empty_at_first_says_how_it_is_filled():
     rows = catalog.registry()[BUILTIN_TYPES].values()
-    parts = {row.kind: row.part for row in rows if row.part is not None}
+    parts = {row.cls: row.part for row in rows if row.part is not None}
     assert {kind for kind, part in parts.items() if part.fill is None} == {
         *(tuple, frozenset, str, bytes, int, float)
     }

@@ -51,4 +51,4 @@ def _can_change(tx: TraceContext, operand: Tracker) -> bool:
     row = builtin_type(tx, operand.python_type)
     if row is None or row.is_mutable:
         return row is not None
-    return row.kind is tuple and any(_can_change(tx, one.realize()) for one in operand.children())
+    return row.cls is tuple and any(_can_change(tx, one.realize()) for one in operand.children())

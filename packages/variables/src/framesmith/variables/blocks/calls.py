@@ -69,7 +69,7 @@ class BlockCalls:
         # a module made in the trace has no source, so no guard speaks of what it is
         if not isinstance(module, InstanceTracker) or module.source is None or module.value is None:
             return begin()
-        call = Call(module.kind, module, (*args, *kwargs.values()), tuple(kwargs))
+        call = Call(module.cls, module, (*args, *kwargs.values()), tuple(kwargs))
         return self._repeat_or_begin(tx, call, begin)
 
     def call_region(
@@ -85,10 +85,10 @@ class BlockCalls:
         if not isinstance(function, FunctionTracker):
             return begin()
         module = known(args[0]) if args else None
-        if isinstance(module, InstanceTracker) and issubclass(module.kind, torch.nn.Module):
+        if isinstance(module, InstanceTracker) and issubclass(module.cls, torch.nn.Module):
             if module.source is None or module.value is None:
                 return begin()
-            call = Call((function, module.kind), module, (*args[1:], *kwargs.values()), tuple(kwargs))
+            call = Call((function, module.cls), module, (*args[1:], *kwargs.values()), tuple(kwargs))
         else:
             call = Call(function, None, (*args, *kwargs.values()), tuple(kwargs))
         found = self._repeat_or_begin(tx, call, begin)

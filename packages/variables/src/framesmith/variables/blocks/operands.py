@@ -34,8 +34,8 @@ def are_alike(one: Tracker, other: Tracker) -> bool:
         return (
             one.source is None
             and other.source is None
-            and one.kind is tuple
-            and other.kind is tuple
+            and one.cls is tuple
+            and other.cls is tuple
             and len(one.items) == len(other.items)
             and all(
                 are_alike(known(left), known(right))
@@ -66,7 +66,7 @@ def _is_mutable(tracker: Tracker) -> bool:
 def _are_tensors_alike(one: TensorTracker, other: TensorTracker) -> bool:
     """A tensor that is read from somewhere may show more than its metadata, see `recordings`."""
     return (
-        one.kind is other.kind
+        one.cls is other.cls
         and not (one.source is None and other.source is not None)
         and not one.own
         and not other.own

@@ -23,7 +23,7 @@ def can_fill(result: Tracker, arguments: Sequence[Tracker], nodes: Set[fx.Node])
     if isinstance(result, TupleTracker):
         return (
             result.source is None
-            and result.kind is tuple
+            and result.cls is tuple
             and all(can_fill(item, arguments, nodes) for item in result.items)
         )
     return isinstance(result, Constant | SymbolicNumber) and result.source is None

@@ -39,7 +39,7 @@ class DictIterator(IteratorTracker):
         self.owner: Tracker | None = owner
         self.state = state
         self.pick = pick
-        self.kind = cls
+        self.cls = cls
         self.text = text
         known_items: Sequence[DictItem] = list(state.by_name.values())
         self.known_items = known_items[::-1] if backwards else known_items
@@ -50,7 +50,7 @@ class DictIterator(IteratorTracker):
     @property
     def python_type(self) -> type:
         """The type of CPython: `dict_keyiterator`, `odict_iterator` ..."""
-        return self.kind
+        return self.cls
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next key, value or pair, or None at the end; RuntimeError when the dict changed its size."""
@@ -66,7 +66,7 @@ class DictIterator(IteratorTracker):
         return self.pick(self.known_items[self.index - 1])
 
     def _check_unchanged(self, tx: TraceContext) -> None:
-        if self.kind is ORDERED_ITERATOR and self.state.structure != self.versions[0]:
+        if self.cls is ORDERED_ITERATOR and self.state.structure != self.versions[0]:
             # an iterator of an OrderedDict is exhausted once it has raised, one of a dict raises again each time
             self.owner = None
             raise_observed(tx, RuntimeError, "OrderedDict mutated during iteration")
@@ -89,7 +89,7 @@ class DictIterator(IteratorTracker):
         backwards = writer.constant(reversed, "reversed")
         if self.owner is None:
             # exhausted for good in CPython: an iterator over its dict would go on if that grew
-            kind = OrderedDict if self.kind is ORDERED_ITERATOR else dict
+            kind = OrderedDict if self.cls is ORDERED_ITERATOR else dict
             empty = f"{writer.constant(kind, class_name(kind))}()"
             return self.text.format(empty, iter=make, reversed=backwards)
         if self.spoiled or self._has_moved():

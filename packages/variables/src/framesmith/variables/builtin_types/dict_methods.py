@@ -173,7 +173,7 @@ def defaultdict_missing(tx: TraceContext, self: DictTracker, key: Tracker, /) ->
 def dict_reversed(tx: TraceContext, self: DictTracker, /) -> Tracker:
     """`reversed(self)`."""
     self.read_all(tx)
-    ordered = issubclass(self.kind, OrderedDict)
+    ordered = issubclass(self.cls, OrderedDict)
     kind = ORDERED_ITERATOR if ordered else KEY_REVERSED
     return DictIterator(self, self.state, lambda item: item.key, kind, "{reversed}({0})", True)
 

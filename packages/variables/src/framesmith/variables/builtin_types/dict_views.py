@@ -55,7 +55,7 @@ class ViewTracker(Tracker):
     @property
     def python_type(self) -> type:
         """The type of CPython: `dict_keys`, `odict_values` ..."""
-        return VIEW_TYPES[issubclass(self.owner.kind, OrderedDict), self.name]
+        return VIEW_TYPES[issubclass(self.owner.cls, OrderedDict), self.name]
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods of the view type, and `mapping`: a read-only proxy of the dict."""
@@ -72,7 +72,7 @@ class ViewTracker(Tracker):
         self.owner.read_all(tx)
         # the type of an iterator is asked from a dict of the same kind
         sample: OrderedDict[str, object] | dict[str, object]
-        sample = OrderedDict() if issubclass(self.owner.kind, OrderedDict) else {}
+        sample = OrderedDict() if issubclass(self.owner.cls, OrderedDict) else {}
         view = getattr(sample, self.name)()
         cls = type(reversed(view) if backwards else iter(view))
         text = f"{'{reversed}' if backwards else '{iter}'}({{0}}.{self.name}())"
@@ -133,7 +133,7 @@ class ViewTracker(Tracker):
         exact = find_set_part(tx, other)
         size = self.owner.size(tx)
         # as `_PyDictView_Intersect`: the order of the result depends on which operand is gone through
-        if exact is not None and exact.kind is set and size <= len(exact.read_all(tx)):
+        if exact is not None and exact.cls is set and size <= len(exact.read_all(tx)):
             return exact.combine(tx, lambda mine, names: mine.intersection(names), operand(tx, self))
         view: ViewTracker = self
         # the smaller view is gone through, the larger one is searched
@@ -174,7 +174,7 @@ class ViewTracker(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """`dict.keys(owner)` ...: the method of the builtin class, which no subclass overrides."""
-        base = OrderedDict if issubclass(self.owner.kind, OrderedDict) else dict
+        base = OrderedDict if issubclass(self.owner.cls, OrderedDict) else dict
         method = writer.constant(getattr(base, self.name), self.name)
         return f"{method}({writer.value(self.owner)})"
 
@@ -304,6 +304,6 @@ def wrap_view(tx: TraceContext, value: object, source: Source) -> Tracker:
         return ProxyTracker(part, source) if part is owner else owner.unsupported("a mapping proxy over it")
     name = next(name for (_, name), kind in VIEW_TYPES.items() if kind is type(value))
     # `dict.keys(ordered)` gives the order of the dict part
-    if VIEW_TYPES[issubclass(part.kind, OrderedDict), name] is not type(value):
+    if VIEW_TYPES[issubclass(part.cls, OrderedDict), name] is not type(value):
         return owner.unsupported("a view of dict's own, which gives another order,")
     return ViewTracker(part, name, source)

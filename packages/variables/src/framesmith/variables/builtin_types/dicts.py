@@ -64,7 +64,7 @@ class DictTracker(Tracker):
         factory: Tracker | None = None,
     ) -> None:
         self.source = source
-        self.kind = cls
+        self.cls = cls
         self.value = value
         self.factory = factory
         self._owner: weakref.ReferenceType[Tracker] | None = None
@@ -79,7 +79,7 @@ class DictTracker(Tracker):
     @property
     def python_type(self) -> type:
         """The type of the real object: `dict` or a derived class."""
-        return self.kind
+        return self.cls
 
     @property
     def owner(self) -> Tracker | None:
@@ -141,7 +141,7 @@ class DictTracker(Tracker):
         for stored, given in reversed(self.deferred_stores):
             if known_equal(tx, stored, key):
                 return DictItem(key, given)
-        name = hash_key_of(tx, key, as_dict_key, self.kind)
+        name = hash_key_of(tx, key, as_dict_key, self.cls)
         item = self.known_items.get(name)
         # a key that was deleted is missing, whatever the real dict still holds
         if item is not None or self.is_complete or name in self.dropped:
@@ -207,7 +207,7 @@ class DictTracker(Tracker):
             item.value, item.changed = value, True
 
     def _store_without_lookup(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
-        native = self.kind in PLAIN_KINDS and not self.is_complete
+        native = self.cls in PLAIN_KINDS and not self.is_complete
         check_storable(key, dict.keys(self.value or {}) if native else None)
         tx.changes.note(self)
         self.state.structure += 1
@@ -238,7 +238,7 @@ class DictTracker(Tracker):
     def move(self, tx: TraceContext, key: Tracker, last: bool) -> bool:
         """Move a key to the end or to the front; False when it is missing."""
         known_items = self.read_all(tx)
-        name = hash_key_of(tx, key.realize(), as_dict_key, self.kind)
+        name = hash_key_of(tx, key.realize(), as_dict_key, self.cls)
         if name not in known_items:
             return False
         tx.changes.note(self)
@@ -255,7 +255,7 @@ class DictTracker(Tracker):
     def is_python_constant(self) -> bool:
         """Whether all keys and values are known; False for an existing dict that was not read whole."""
         # a dict that holds itself is no constant; no defaultdict is built as one
-        if self._visiting or not self.is_complete or self.kind is defaultdict:
+        if self._visiting or not self.is_complete or self.cls is defaultdict:
             return False
         self._visiting = True
         try:
@@ -266,26 +266,26 @@ class DictTracker(Tracker):
     def as_python_constant(self) -> object:
         """A new dict of the values."""
         pairs = [(k.as_python_constant(), v.as_python_constant()) for k, v in self.items()]
-        return OrderedDict(pairs) if self.kind is OrderedDict else dict(pairs)
+        return OrderedDict(pairs) if self.cls is OrderedDict else dict(pairs)
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Methods, `default_factory`, and the items of an OrderedDict's `__dict__`."""
-        if self.kind is OrderedDict:
+        if self.cls is OrderedDict:
             own = own_attribute(tx, self.value, self.source, self.attributes, name)
             if own is not None:
                 return own
-        if name == "default_factory" and self.kind is defaultdict:
+        if name == "default_factory" and self.cls is defaultdict:
             return self.factory or Constant(None)
-        return builtin_attribute(tx, self, name, own_was_read=self.kind is OrderedDict)
+        return builtin_attribute(tx, self, name, own_was_read=self.cls is OrderedDict)
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """An OrderedDict takes names that its class lacks; AttributeError for a dict, else a graph break."""
         # a name of the class may be a data descriptor or read-only
-        if self.kind is OrderedDict and not hasattr(OrderedDict, name):
+        if self.cls is OrderedDict and not hasattr(OrderedDict, name):
             tx.changes.note(self)
             self.attributes[name] = value
             return
-        if self.kind is not dict:
+        if self.cls is not dict:
             self.unsupported(f"storing attribute {name!r}")
         text = f"'dict' object attribute '{name}' is read-only"
         raise_observed(tx, AttributeError, text if hasattr(dict, name) else _NO_ATTRIBUTE.replace("{}", name))
@@ -293,7 +293,7 @@ class DictTracker(Tracker):
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(self)`: the keys."""
         self.read_all(tx)
-        kind = ORDERED_ITERATOR if issubclass(self.kind, OrderedDict) else KEY_ITERATOR
+        kind = ORDERED_ITERATOR if issubclass(self.cls, OrderedDict) else KEY_ITERATOR
         return DictIterator(self, self.state, lambda item: item.key, kind, "{iter}({0})")
 
     def length(self, tx: TraceContext) -> Tracker:
@@ -346,14 +346,14 @@ class DictTracker(Tracker):
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`dict | self` for the derived types, whose type the result has."""
         left = other.builtin_part_or_self(tx)
-        if symbol != "|" or not isinstance(left, DictTracker) or native_kind(self.kind) is dict:
+        if symbol != "|" or not isinstance(left, DictTracker) or native_kind(self.cls) is dict:
             return None
         # as `dict | OrderedDict` gives an OrderedDict, by the reflected method of the derived type
-        return left._merge(tx, left if native_kind(left.kind) is native_kind(self.kind) else self, self)
+        return left._merge(tx, left if native_kind(left.cls) is native_kind(self.cls) else self, self)
 
     def _merge(self, tx: TraceContext, like: "DictTracker", right: "DictTracker") -> Tracker:
         """`self | right`, of the type of `like`, which is one of them."""
-        cls = native_kind(like.kind)
+        cls = native_kind(like.cls)
         # methods of the derived types copy by calling the class of the instance
         if cls is not dict and like.owner is not None:
             factory = like.factory or Constant(None)
@@ -367,19 +367,19 @@ class DictTracker(Tracker):
         """`self |= other` updates from a mapping or pairs."""
         if symbol != "|":
             return None
-        if self.owner is not None and native_kind(self.kind) is OrderedDict:
+        if self.owner is not None and native_kind(self.cls) is OrderedDict:
             check_ordered_update(self.owner)
         self.merge(tx, other)
         return self
 
     def copy(self, tx: TraceContext) -> Tracker:
         """A new dict with the same items: an OrderedDict, a defaultdict, or else a plain dict."""
-        cls = native_kind(self.kind)
+        cls = native_kind(self.cls)
         if cls is OrderedDict and self.owner is not None:
             return copy_ordered(tx, self.owner, [item.key for item in self.read_all(tx).values()])
         if cls is defaultdict and self.owner is not None:
             return copy_default(tx, self.owner, self.factory or Constant(None), self.owner)
-        holder = self.kind if self.owner is None else self.owner.python_type
+        holder = self.cls if self.owner is None else self.owner.python_type
         iterates = owner_of(holder, "__iter__")
         # C code reads past the class only where iteration is that of C code
         if iterates.__module__ not in _NATIVE_MODULES:  # `dict_merge` calls keys() and __getitem__
@@ -403,7 +403,7 @@ class DictTracker(Tracker):
                 self.store(tx, key, other.subscript(tx, key.realize()))
         else:
             for index, pair in enumerate(take_items(tx, other)):
-                self.store(tx, *update_pair(tx, self.kind, index, pair.realize()))
+                self.store(tx, *update_pair(tx, self.cls, index, pair.realize()))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`==` and `!=`: equal items in any order, for two OrderedDicts in the same order."""
@@ -419,7 +419,7 @@ class DictTracker(Tracker):
         if (same := compare_values(tx, mine, theirs)) is None:
             return self.unsupported("comparing it with a dict while code of the user changes one of them")
         # two of them are equal only in the same order; with a plain dict the order does not count
-        ordered = issubclass(self.kind, OrderedDict) and issubclass(other.kind, OrderedDict)
+        ordered = issubclass(self.cls, OrderedDict) and issubclass(other.cls, OrderedDict)
         return same and (not ordered or list(mine) == list(theirs))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -440,9 +440,9 @@ class DictTracker(Tracker):
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: Writer) -> str:
         """A dict display; a dict that holds itself, or has attributes, is made empty and then filled."""
-        if self.kind not in PLAIN_KINDS:
+        if self.cls not in PLAIN_KINDS:
             self.unsupported("building it again after the graph")
-        return write_new_dict(writer, self, self.kind, self.factory, self.state, self.attributes)
+        return write_new_dict(writer, self, self.cls, self.factory, self.state, self.attributes)
 
     def is_restored(self) -> bool:
         """Whether the items of the existing dict, and their order, are what they were."""
@@ -462,7 +462,7 @@ class DictTracker(Tracker):
         """Deletions first, then changed values, new items in order, moves, and deferred stores."""
         assert self.source is not None
         place = writer.load(self.source)
-        write_dict_changes(writer, place, self.kind, self.dropped.values(), self.state, self.deferred_stores)
+        write_dict_changes(writer, place, self.cls, self.dropped.values(), self.state, self.deferred_stores)
         write_attributes(place, self.attributes, writer)
 
 

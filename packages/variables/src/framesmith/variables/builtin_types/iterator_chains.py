@@ -166,13 +166,13 @@ class FilterIterator(IteratorTracker):
     def __init__(self, function: Tracker, part: Tracker, cls: type, keep: bool) -> None:
         self.function = function
         self.part = part
-        self.kind = cls
+        self.cls = cls
         self.keep = keep
 
     @property
     def python_type(self) -> type:
         """`filter` or `filterfalse`."""
-        return self.kind
+        return self.cls
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next item that passes, or None; a test whose truth is known at run time only breaks the graph."""
@@ -192,7 +192,7 @@ class FilterIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A call of the constructor on the iterator at its present position."""
-        make = writer.constant(self.kind, class_name(self.kind))
+        make = writer.constant(self.cls, class_name(self.cls))
         return f"{make}({writer.value(self.function)}, {writer.value(self.part)})"
 
 

@@ -138,13 +138,13 @@ class SequenceIterator(IteratorTracker):
     def __init__(self, sequence: Tracker, items: Sequence[Tracker], cls: type, index: int = 0) -> None:
         self.sequence: Tracker | None = sequence
         self.items = items
-        self.kind = cls
+        self.cls = cls
         self.index = index
 
     @property
     def python_type(self) -> type:
         """`list_iterator`, `tuple_iterator` ..."""
-        return self.kind
+        return self.cls
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None at the end; items that a list gained meanwhile are given too."""
@@ -166,7 +166,7 @@ class SequenceIterator(IteratorTracker):
         """`iter(sequence)`, moved to the index."""
         make = writer.constant(iter, "iter")
         if self.sequence is None:
-            empty = {LIST_ITERATOR: "[]", TUPLE_ITERATOR: "()"}[self.kind]
+            empty = {LIST_ITERATOR: "[]", TUPLE_ITERATOR: "()"}[self.cls]
             return f"{make}({empty})"
         if self.index > len(self.items):
             return _beyond_end(self, writer, self.sequence, iter, self.index)
@@ -181,13 +181,13 @@ class ReversedIterator(IteratorTracker):
     def __init__(self, sequence: Tracker, items: Sequence[Tracker], cls: type) -> None:
         self.sequence: Tracker | None = sequence
         self.items = items
-        self.kind = cls
+        self.cls = cls
         self.index = len(items) - 1
 
     @property
     def python_type(self) -> type:
         """`list_reverseiterator` or `reversed`."""
-        return self.kind
+        return self.cls
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The item at the index, or None; a list that shrank below the index ends the iteration."""
@@ -208,7 +208,7 @@ class ReversedIterator(IteratorTracker):
         """`reversed(sequence)`, moved to the index."""
         make = writer.constant(reversed, "reversed")
         if self.sequence is None:
-            return f"{make}({'[]' if self.kind is LIST_REVERSED else '()'})"
+            return f"{make}({'[]' if self.cls is LIST_REVERSED else '()'})"
         if self.index >= len(self.items):
             return _beyond_end(self, writer, self.sequence, reversed, self.index)
         # a new one begins at the end of the sequence as it is after the graph, which may have grown

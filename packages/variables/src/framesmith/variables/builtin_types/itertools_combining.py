@@ -228,7 +228,7 @@ class PoolIterator(IteratorTracker):
     def __init__(
         self, cls: type, rows: Iterator[tuple[int, ...]], pools: Sequence[Sequence[Tracker]], text: str
     ) -> None:
-        self.kind = cls
+        self.cls = cls
         self.rows = rows
         self.pools = pools
         self.text = text
@@ -237,7 +237,7 @@ class PoolIterator(IteratorTracker):
     @property
     def python_type(self) -> type:
         """`itertools.product` ..."""
-        return self.kind
+        return self.cls
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The next tuple of items, or None at the end."""
@@ -255,9 +255,9 @@ class PoolIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A new iterator over the inputs, advanced by as many results as were taken."""
-        make = writer.constant(self.kind, class_name(self.kind))
+        make = writer.constant(self.cls, class_name(self.cls))
         # the others choose all positions from one input
-        pools = self.pools if self.kind is itertools.product else self.pools[:1]
+        pools = self.pools if self.cls is itertools.product else self.pools[:1]
         text = self.text.format(", ".join([write_tuple(writer, pool) for pool in pools]), make=make)
         if not self.taken:
             return text

@@ -248,18 +248,18 @@ class WhileIterator(IteratorTracker):
     def __init__(self, test: Tracker, part: Tracker, cls: type) -> None:
         self.test = test
         self.part = part
-        self.kind = cls
+        self.cls = cls
         self.switched = False
 
     @property
     def python_type(self) -> type:
         """`itertools.takewhile` or `itertools.dropwhile`."""
-        return self.kind
+        return self.cls
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """`takewhile`: the items up to the first failing one; `dropwhile`: those from it on. None at the end."""
         tx.changes.note(self)
-        takes = self.kind is itertools.takewhile
+        takes = self.cls is itertools.takewhile
         if takes and self.switched:
             return None
         while (item := self.part.advance(tx)) is not None:
@@ -279,11 +279,11 @@ class WhileIterator(IteratorTracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """The same over the remaining items; once the test has failed, with a test that is always false."""
-        make = writer.constant(self.kind, class_name(self.kind))
+        make = writer.constant(self.cls, class_name(self.cls))
         if not self.switched:
             return f"{make}({writer.value(self.test)}, {writer.value(self.part)})"
         # a `takewhile` that has ended never looks at its input again
-        part = "()" if self.kind is itertools.takewhile else writer.value(self.part)
+        part = "()" if self.cls is itertools.takewhile else writer.value(self.part)
         return f"{make}({writer.constant(always_false, 'always_false')}, {part})"
 
 

@@ -59,7 +59,7 @@ class ListTracker(Tracker):
         self._items = list(items)
         self._read = read
         self.source = source
-        self.kind = cls
+        self.cls = cls
         self.value = value
         self._visiting = False
 
@@ -93,7 +93,7 @@ class ListTracker(Tracker):
     @property
     def python_type(self) -> type:
         """`list`, or the subclass whose builtin part this is."""
-        return self.kind
+        return self.cls
 
     def is_python_constant(self) -> bool:
         """Whether all items are known; a list that holds itself is not."""
@@ -264,7 +264,7 @@ class ListTracker(Tracker):
             extend = writer.constant(list.extend, "list_extend")
             writer.statement(f"{extend}({place}, {self._display(writer)})")
             return
-        if self.kind is list:
+        if self.cls is list:
             # in place: other holders of the list see the items too
             writer.statement(f"{place}[:] = {self._display(writer)}")
         else:

@@ -103,12 +103,12 @@ class RangeIterator(IteratorTracker):
     def __init__(self, value: range) -> None:
         self.value = value
         # kept, since the range of the remaining numbers may be small enough for the other type
-        self.kind: type = type(iter(value))
+        self.cls: type = type(iter(value))
 
     @property
     def python_type(self) -> type:
         """`range_iterator`, or `longrange_iterator` for large numbers."""
-        return self.kind
+        return self.cls
 
     def begin_advance(self, tx: TraceContext) -> Tracker | None:
         """The first of the remaining numbers, or None."""

@@ -150,7 +150,7 @@ def _register_combination(name: str) -> None:
         result = require_set(tx, self)
         # without operands each of the three is a copy
         if not others:
-            return result.copy(tx, frozenset if issubclass(result.kind, frozenset) else set)
+            return result.copy(tx, frozenset if issubclass(result.cls, frozenset) else set)
         use = as_common_item if name == "intersection" else as_set_item
         for other in others:
             result = result.combine(tx, _method(name), operand(tx, other, use))

@@ -108,13 +108,13 @@ class ChangedSet:
 
     start: "Recipe"
     changes: tuple[SetChange, ...]
-    kind: type
+    cls: type
     depth: int
 
     def text(self, writer: Writer) -> str:
         """One call of `change_all` that makes the set and all changes."""
         steps = [f", ({change.text(writer)})" for change in self.changes]
-        return f"{writer.constant(change_all, 'change_all')}({write_new_set(self.start, writer, self.kind)}{''.join(steps)})"
+        return f"{writer.constant(change_all, 'change_all')}({write_new_set(self.start, writer, self.cls)}{''.join(steps)})"
 
     def written_trackers(self) -> Iterator[Tracker]:
         """All that `text` writes."""

@@ -38,11 +38,11 @@ def set_remains(tracker: SetTracker) -> Iterable[object]:
 def set_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     """`{1, 2}`, `frozenset({1, 2})` or `set()`."""
     assert isinstance(value, SetTracker)
-    name = class_name(value.kind)
+    name = class_name(value.cls)
     if not value.read_all(tx):
         return f"{name}()"
     display = f"{{{join(tx, value.members_in_order(tx))}}}"
-    return display if value.kind is set else f"{name}({display})"
+    return display if value.cls is set else f"{name}({display})"
 
 
 def copy_to_real_set(value: object) -> set[object]:

@@ -76,7 +76,7 @@ class SetTracker(Tracker):
         value: "set[object] | frozenset[object] | None" = None,
     ) -> None:
         self.source = source
-        self.kind = cls
+        self.cls = cls
         self.value = value
         self.members: dict[Hashable, Tracker] = {}
         self.content: Content = set()
@@ -94,7 +94,7 @@ class SetTracker(Tracker):
     @property
     def python_type(self) -> type:
         """`set`, `frozenset` or the subclass whose builtin part this is."""
-        return self.kind
+        return self.cls
 
     # -- reading -----------------------------------------------------------------------------------
     def read_all(self, tx: TraceContext) -> Content:
@@ -190,7 +190,7 @@ class SetTracker(Tracker):
             self._note("add", item)
 
     def _add_without_lookup(self, tx: TraceContext, item: Tracker) -> None:
-        native = self.kind is set and not self.is_complete
+        native = self.cls is set and not self.is_complete
         check_storable(item, iterate_natively(self.value or set()) if native else None)
         tx.changes.note(self)
         self.has_unread_items = True
@@ -213,7 +213,7 @@ class SetTracker(Tracker):
         keys = self.read_all(tx)
         # with one item there is only one order
         known = (self.order_known and self.is_mirrored) or len(keys) < 2
-        return Operand(keys, self._trackers(), as_set_recipe(self.recipe(), self.kind), known)
+        return Operand(keys, self._trackers(), as_set_recipe(self.recipe(), self.cls), known)
 
     def _trackers(self) -> dict[int, Tracker]:
         """The trackers of the members, by the identity of their item keys."""
@@ -227,7 +227,7 @@ class SetTracker(Tracker):
     ) -> "SetTracker":
         """A new set: the result of `operation` on the two contents."""
         mine = self.operand(tx)
-        result = SetTracker(None, frozenset if issubclass(self.kind, frozenset) else set)
+        result = SetTracker(None, frozenset if issubclass(self.cls, frozenset) else set)
         # the real operation on item keys, with its rules for which operand is gone through
         result.content = operation(self.content, other.keys)
         result.order_known = mine.order_known and other.order_known
@@ -248,7 +248,7 @@ class SetTracker(Tracker):
         """Record how the set was made: by adding its items one by
         one, where that gives the same order, else by `recipe`."""
         is_known = self.order_known and all(map(is_exact, self.content))
-        simple = items_one_by_one(self.content, self.members, self.kind) if is_known else None
+        simple = items_one_by_one(self.content, self.members, self.cls) if is_known else None
         self.start = simple or recipe or Items(tuple(self.members.values()))
         self.order_known = self.order_known and (simple is not None or recipe is not None)
 
@@ -259,7 +259,7 @@ class SetTracker(Tracker):
             return ExistingSet(self, tuple(self.members.values()), lambda: bool(self.log))
         if not self.log:
             return self.start
-        return ChangedSet(self.start, tuple(self.log), self.kind, self.start.depth + 1)
+        return ChangedSet(self.start, tuple(self.log), self.cls, self.start.depth + 1)
 
     def update(self, tx: TraceContext, symbol: str, other: Operand) -> None:
         """`self <symbol>= other`, in place."""
@@ -314,19 +314,19 @@ class SetTracker(Tracker):
         finally:
             self._visiting = False
         # a folded call gets a copy, which has another order if the table of the original is larger
-        return self.kind is not set or copy_in_order(self.content, self._values()) is not None
+        return self.cls is not set or copy_in_order(self.content, self._values()) is not None
 
     def _values(self) -> list[object]:
         return [self.members[key].as_python_constant() for key in self.content]
 
     def as_python_constant(self) -> object:
         """A fresh set of the values."""
-        if issubclass(self.kind, frozenset):
+        if issubclass(self.cls, frozenset):
             # kept: a nest of n frozensets may hold the same part 2**n times
             if self._frozen is None:
                 self._frozen = frozenset(self._values())
             return self._frozen
-        made = copy_in_order(self.content, self._values()) if self.kind is set else None
+        made = copy_in_order(self.content, self._values()) if self.cls is set else None
         return self.unsupported("a constant") if made is None else made
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
@@ -368,7 +368,7 @@ class SetTracker(Tracker):
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`&= |= -= ^=` change a set; None (NotImplemented) for a frozenset, so that the binary operation is used."""
         right = find_set_part(tx, other)
-        if symbol not in OPERATIONS or right is None or issubclass(self.kind, frozenset):
+        if symbol not in OPERATIONS or right is None or issubclass(self.cls, frozenset):
             return None
         self.update(tx, symbol, right.operand(tx))
         return self
@@ -382,7 +382,7 @@ class SetTracker(Tracker):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """A frozenset hashes by its members; TypeError for a set."""
-        if not issubclass(self.kind, frozenset):
+        if not issubclass(self.cls, frozenset):
             return raise_unhashable(tx, self)
         self.read_all(tx)
         # kept, as it is asked for at each look-up and may be a nest
@@ -405,16 +405,16 @@ class SetTracker(Tracker):
     def reconstruct(self, writer: Writer) -> str:
         """The operations that made it, repeated; a set that contains
         itself through an instance is named before it is filled."""
-        if self.kind not in (set, frozenset):
+        if self.cls not in (set, frozenset):
             self.unsupported("building it again after the graph")
         is_exact_order = self.is_part and all(map(is_exact, self.content))
         if is_exact_order and (self._has_popped() or not is_kept_by_update(self.content)):
             self.unsupported("building an instance of a subclass again in its order")
-        if self.kind is set and reaches_itself(self):
+        if self.cls is set and reaches_itself(self):
             name = writer.define(self, f"{writer.constant(set, 'set')}()", "set")
             writer.statement(f"{name}.update({Items(tuple(self.members.values())).text(writer)})")
             return name
-        return write_new_set(self._written_recipe(), writer, self.kind)
+        return write_new_set(self._written_recipe(), writer, self.cls)
 
     def _written_recipe(self) -> Recipe:
         """The recipe, or only the members where it would rebuild removed items that are no constants."""
@@ -425,7 +425,7 @@ class SetTracker(Tracker):
         if all(item.is_python_constant() for item in written):
             return recipe
         is_exact_order = all(map(is_exact, self.content))
-        simple = items_one_by_one(self.content, self.members, self.kind) if is_exact_order else None
+        simple = items_one_by_one(self.content, self.members, self.cls) if is_exact_order else None
         if is_exact_order and (simple is None or self._has_popped()):
             self.unsupported("building it again in its order")
         return simple or Items(tuple(self.members.values()))
@@ -446,7 +446,7 @@ class SetTracker(Tracker):
 def search_key(tx: TraceContext, item: Tracker) -> Hashable:
     """The item key of an item that is searched for: CPython searches for a set as for the equal frozenset."""
     part = item.builtin_part_or_self(tx)
-    if isinstance(part, SetTracker) and not issubclass(part.kind, frozenset):
+    if isinstance(part, SetTracker) and not issubclass(part.cls, frozenset):
         # `{1} in s` is true where `frozenset({1})` is: C code makes one when a set has no hash
         return frozenset(part.read_all(tx))
     return make_item_key(hash_key_of(tx, item, as_set_item))

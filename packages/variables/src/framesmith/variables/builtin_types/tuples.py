@@ -64,14 +64,14 @@ class TupleTracker(Tracker):
     ) -> None:
         self.items: tuple[Tracker, ...] = tuple(items)
         self.source = source
-        self.kind = cls
+        self.cls = cls
         self.value = value  # the object itself, if it exists
         self._visiting = False
 
     @property
     def python_type(self) -> type:
         """The type of the object: `tuple` or a derived class."""
-        return self.kind
+        return self.cls
 
     def is_python_constant(self) -> bool:
         """Whether all items are known; False for a tuple in a reference cycle."""
@@ -85,22 +85,22 @@ class TupleTracker(Tracker):
 
     def as_python_constant(self) -> object:
         """A real tuple of the values, of the same type."""
-        return make_real_tuple(self.kind, [item.as_python_constant() for item in self.items])
+        return make_real_tuple(self.cls, [item.as_python_constant() for item in self.items])
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The item of a named field, else an attribute of the type."""
         # the fields of a named tuple are class attributes, which a program can replace
-        if self.kind not in PLAIN:
-            guard_class_attribute(tx, self.kind, name)
-        index = field_index(self.kind, name)
+        if self.cls not in PLAIN:
+            guard_class_attribute(tx, self.cls, name)
+        index = field_index(self.cls, name)
         return self.items[index] if index is not None else builtin_attribute(tx, self, name)
 
     def _call_python_method(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
         """The result of the Python method that a named tuple class defines for a slot; None when it defines none."""
-        if self.kind in PLAIN:
+        if self.cls in PLAIN:
             return None
         # slots in C are those of tuple, which the tracker models itself
-        if not isinstance(static_lookup(self.kind, name), FunctionType):
+        if not isinstance(static_lookup(self.cls, name), FunctionType):
             return None
         return self.attribute(tx, name).call(tx, operands, {}).realize()
 
@@ -111,11 +111,11 @@ class TupleTracker(Tracker):
 
     def _has_python_method(self, name: str) -> bool:
         """Whether the class, or a base other than tuple, defines the slot in Python."""
-        return self.kind not in PLAIN and isinstance(static_lookup(self.kind, name), FunctionType)
+        return self.cls not in PLAIN and isinstance(static_lookup(self.cls, name), FunctionType)
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """`__call__` of a named tuple class, else a TypeError."""
-        if not defines(self.kind, "__call__"):
+        if not defines(self.cls, "__call__"):
             raise_observed(tx, TypeError, f"'{type_name(self)}' object is not callable")
         return self.attribute(tx, "__call__").call(tx, args, kwargs)
 
@@ -150,7 +150,7 @@ class TupleTracker(Tracker):
             return found
         place = position(tx, key, "tuple")
         if isinstance(place, slice):
-            if self.kind is tuple and place.indices(len(self.items)) == (0, len(self.items), 1):
+            if self.cls is tuple and place.indices(len(self.items)) == (0, len(self.items), 1):
                 return self  # `tuplesubscript` in Objects/tupleobject.c
             return TupleTracker(self.items[place], None, self._result_kind())
         with user_errors(tx):
@@ -158,7 +158,7 @@ class TupleTracker(Tracker):
 
     def _result_kind(self) -> type:
         """The type of a slice or repetition: of `torch.Size` a `torch.Size`, else `tuple`."""
-        return torch.Size if self.kind is torch.Size else tuple
+        return torch.Size if self.cls is torch.Size else tuple
 
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`+` with a tuple, `*` with an integer, unless the class overrides the operator."""
@@ -169,18 +169,18 @@ class TupleTracker(Tracker):
             right = find_tuple_part(tx, other)
             if right is None:
                 return None
-            if self.kind is tuple and right.kind is tuple and not (self.items and right.items):
+            if self.cls is tuple and right.cls is tuple and not (self.items and right.items):
                 return self if self.items else right
-            either_size = torch.Size in (self.kind, right.kind)
+            either_size = torch.Size in (self.cls, right.cls)
             return TupleTracker((*self.items, *right.items), None, torch.Size if either_size else tuple)
         return self._repeat(tx, other) if symbol == "*" else None
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`integer * self`, and `tuple + Size`."""
         name = _name_method(symbol, "r")
-        if self.kind not in PLAIN and name is not None and defines(self.kind, name):
+        if self.cls not in PLAIN and name is not None and defines(self.cls, name):
             return self._call_operator(tx, name, other)
-        if symbol == "+" and self.kind is torch.Size:
+        if symbol == "+" and self.cls is torch.Size:
             left = find_tuple_part(tx, other)
             return None if left is None else TupleTracker((*left.items, *self.items), None, torch.Size)
         return self._repeat(tx, other) if symbol == "*" else None
@@ -188,7 +188,7 @@ class TupleTracker(Tracker):
     def inplace(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """What a named tuple class defines; else None (NotImplemented), so that the binary operation is used."""
         name = _name_method(symbol, "i")
-        if self.kind in PLAIN or name is None or not defines(self.kind, name):
+        if self.cls in PLAIN or name is None or not defines(self.cls, name):
             return None
         return self._call_operator(tx, name, other)
 
@@ -197,7 +197,7 @@ class TupleTracker(Tracker):
         if times is None:
             return None
         # the very object, as in CPython: `is` can tell
-        if self.kind is tuple and (times == 1 or not self.items):
+        if self.cls is tuple and (times == 1 or not self.items):
             return self
         with user_errors(tx):
             return TupleTracker(self.items * times, None, self._result_kind())
@@ -231,8 +231,8 @@ class TupleTracker(Tracker):
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`; a constant of the code and an argument may be one
         object with two trackers. All empty tuples are the same object."""
-        if not self.items and self.kind is tuple and isinstance(other := other.realize(), TupleTracker):
-            return not other.items and other.kind is tuple
+        if not self.items and self.cls is tuple and isinstance(other := other.realize(), TupleTracker):
+            return not other.items and other.cls is tuple
         return same_value(tx, self, self.value, other) or super().is_same(tx, other)
 
     def reconstruct(self, writer: Writer) -> str:
@@ -249,11 +249,11 @@ class TupleTracker(Tracker):
         return writer.define(self, text, "tuple") if reaches_itself(self) else text
 
     def _text(self, writer: Writer, display: str) -> str:
-        if self.kind is tuple:
+        if self.cls is tuple:
             return display
-        kind = writer.constant(self.kind, class_name(self.kind))
+        kind = writer.constant(self.cls, class_name(self.cls))
         # their `__new__` in C does more than that of tuple: it checks, or fills hidden fields
-        if self.kind is torch.Size or is_struct_sequence(self.kind):
+        if self.cls is torch.Size or is_struct_sequence(self.cls):
             return f"{kind}({display})"
         return f"{writer.constant(tuple.__new__, 'new_tuple')}({kind}, {display})"
 
@@ -406,9 +406,9 @@ def wrap_tuple_part(tx: TraceContext, value: object, source: Source, cls: type) 
 def tuple_text(tx: TraceContext, value: Tracker, join: Join) -> str:
     """`(1, 2)`; breaks the graph for other subclasses than `torch.Size`."""
     assert isinstance(value, TupleTracker)
-    if value.kind is torch.Size:
+    if value.cls is torch.Size:
         return f"torch.Size([{join(tx, value.items)}])"
-    if value.kind is not tuple:
+    if value.cls is not tuple:
         # a named tuple has a `__repr__` in Python, a struct sequence one of its own
         value.unsupported("writing a text of it")
     return f"({join(tx, value.items)}{',' if len(value.items) == 1 else ''})"

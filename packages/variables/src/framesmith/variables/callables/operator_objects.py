@@ -34,7 +34,7 @@ class OperatorObject(Tracker):
         named: Mapping[str, Tracker] | None = None,
         source: Source | None = None,
     ) -> None:
-        self.kind = cls
+        self.cls = cls
         self.operands = tuple(operands)
         self.named = dict(named or {})
         self.source = source
@@ -42,7 +42,7 @@ class OperatorObject(Tracker):
     @property
     def python_type(self) -> type:
         """`itemgetter`, `attrgetter` or `methodcaller`."""
-        return self.kind
+        return self.cls
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
         """Items or attributes of the argument, or a call of its method; other numbers of arguments break the graph."""
@@ -50,14 +50,14 @@ class OperatorObject(Tracker):
             return self.unsupported("a call with these arguments")
         target = args[0].realize()
         # the method is looked up by name for each call, as in C
-        if self.kind is operator.methodcaller:
+        if self.cls is operator.methodcaller:
             method = target.attribute(tx, text_of(tx, self.operands[0]))
             return method.call(tx, self.operands[1:], self.named)
         found = [self._get(tx, target, operand) for operand in self.operands]
         return found[0] if len(found) == 1 else TupleTracker(found)
 
     def _get(self, tx: TraceContext, target: Tracker, operand: Tracker) -> Tracker:
-        if self.kind is operator.itemgetter:
+        if self.cls is operator.itemgetter:
             return target.subscript(tx, operand.realize())
         # dots lead on: `attrgetter("a.b")`
         for name in text_of(tx, operand).split("."):
@@ -87,7 +87,7 @@ class OperatorObject(Tracker):
         # a dictionary, since a name may be any text
         pairs = ", ".join(f"{name!r}: {writer.value(value)}" for name, value in self.named.items())
         parts += [f"**{{{pairs}}}"] if pairs else []
-        return f"{writer.constant(self.kind, class_name(self.kind))}({', '.join(parts)})"
+        return f"{writer.constant(self.cls, class_name(self.cls))}({', '.join(parts)})"
 
 
 def operands_of(value: object) -> object:

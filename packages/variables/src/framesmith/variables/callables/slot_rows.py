@@ -230,7 +230,7 @@ def register(rows: Rows, cls: type, names: Iterable[str]) -> None:
 def special_methods(row: BuiltinType) -> Rows:
     """The special methods of a builtin type and of its iterators."""
     rows = Rows()
-    register(rows, row.kind, HANDLERS if row.special_methods is None else row.special_methods)
+    register(rows, row.cls, HANDLERS if row.special_methods is None else row.special_methods)
     for iterator in row.iterators:
         register(rows, iterator, ("__iter__", "__next__"))
     return rows

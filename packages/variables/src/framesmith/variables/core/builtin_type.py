@@ -55,7 +55,7 @@ class BuiltinType:
     C methods with known operands may run while tracing. `holds_items`: it is a container; `is_mutable`: it may change.
     """
 
-    kind: type
+    cls: type
     trackers: tuple[type[Tracker], ...]
     wrap: WrapRule | None = None
     build: Builder | None = None
@@ -71,7 +71,7 @@ class BuiltinType:
     @property
     def is_base(self) -> bool:
         """Whether a class may derive from it."""
-        return bool(flags_of(self.kind) & _BASETYPE)
+        return bool(flags_of(self.cls) & _BASETYPE)
 
 
 BUILTIN_TYPES: Final = Table[type, BuiltinType]("builtin types")

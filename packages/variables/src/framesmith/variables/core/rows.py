@@ -97,19 +97,19 @@ class Rows:
     def builtin_type(self, *rows: BuiltinType) -> None:
         """Add builtin types, each with the rows of other tables that its fields say."""
         for row in rows:
-            self.add(BUILTIN_TYPES, row.kind, row)
+            self.add(BUILTIN_TYPES, row.cls, row)
             if row.trackers:
-                self.add(RECEIVERS, row.kind, row.trackers)
+                self.add(RECEIVERS, row.cls, row.trackers)
             if row.is_base:
-                self.generic_access(row.kind)
+                self.generic_access(row.cls)
             if row.holds_items:
-                self.add(CONTAINERS, row.kind, None)
+                self.add(CONTAINERS, row.cls, None)
             if row.is_pure:
-                self.pure_types(row.kind)
+                self.pure_types(row.cls)
             if row.wrap is not None:
-                self.add(EXACT, row.kind, row.wrap)
+                self.add(EXACT, row.cls, row.wrap)
             if row.build is not None:
-                self.add(BUILDERS, row.kind, row.build)
+                self.add(BUILDERS, row.cls, row.build)
 
     def generic_access(self, *classes: type) -> None:
         """Attributes of instances of these types, written in C, are read and stored as those of `object` are."""

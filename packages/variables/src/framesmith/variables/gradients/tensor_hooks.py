@@ -105,7 +105,7 @@ def _is_computed(tensor: Tracker, tx: TraceContext) -> TypeGuard[TensorTracker]:
     return (
         isinstance(tensor, TensorTracker)
         and tensor.value is None
-        and tensor.kind is torch.Tensor
+        and tensor.cls is torch.Tensor
         and tensor.fake.grad_fn is not None
         and tx.graph.runs_as_captured
     )

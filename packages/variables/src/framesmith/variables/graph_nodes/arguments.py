@@ -29,8 +29,8 @@ def _tuple(tx: TraceContext, tracker: Tracker) -> object:
     """A tuple or struct sequence as a tuple; a named tuple keeps its class, for functions that read fields."""
     assert isinstance(tracker, TupleTracker)
     items = graph_arguments(tx, tracker.items)
-    if defines(tracker.kind, "_make"):
-        return tracker.kind(*items)
+    if defines(tracker.cls, "_make"):
+        return tracker.cls(*items)
     return items
 
 

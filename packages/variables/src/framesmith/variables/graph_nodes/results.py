@@ -90,7 +90,7 @@ def read_numbers(tx: TraceContext, value: Tracker, tensors: Collection[object]) 
         start, stop, step = (read_numbers(tx, part, tensors) for part in value.members())
         return SliceTracker(start, stop, step)
     if isinstance(value, TupleTracker):
-        return TupleTracker([read_numbers(tx, part, tensors) for part in value.items], None, value.kind)
+        return TupleTracker([read_numbers(tx, part, tensors) for part in value.items], None, value.cls)
     if isinstance(value, ListTracker):
         return ListTracker([read_numbers(tx, part, tensors) for part in value.items])
     if not issubclass(value.python_type, torch.Tensor) or not isinstance(value, GraphValue):
@@ -137,7 +137,7 @@ def _fix_truths(value: Tracker) -> Tracker:
     if not _has_truth(value):
         return value
     if isinstance(value, TupleTracker):
-        return TupleTracker([*map(_fix_truths, value.items)], None, value.kind)
+        return TupleTracker([*map(_fix_truths, value.items)], None, value.cls)
     if isinstance(value, ListTracker):
         return ListTracker([*map(_fix_truths, value.items)])
     return Constant(value.as_python_constant())

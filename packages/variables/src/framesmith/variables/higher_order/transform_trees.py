@@ -33,7 +33,7 @@ def with_leaves(tx: TraceContext, value: Tracker, replace: Callable[[Leaf], Trac
     if isinstance(value, TensorTracker | Constant):
         return replace(value)
     if isinstance(value, TupleTracker):
-        return TupleTracker([with_leaves(tx, item, replace) for item in value.items], None, value.kind)
+        return TupleTracker([with_leaves(tx, item, replace) for item in value.items], None, value.cls)
     if isinstance(value, ListTracker):
         return ListTracker([with_leaves(tx, item, replace) for item in value.items])
     assert isinstance(value, DictTracker)

@@ -76,12 +76,12 @@ class ModuleShortcuts:
         if (
             not _reads_plainly(module)
             or module.own.namespace is not None
-            or static_lookup(module.kind, "__getattr__") is not _CODE["__getattr__"]
+            or static_lookup(module.cls, "__getattr__") is not _CODE["__getattr__"]
         ):
             return None
-        found = find(tx, module.kind, name)
+        found = find(tx, module.cls, name)
         # A property of the class is left to the code of the instance tracker, which calls it.
-        if found is not None and comes_first(found.kind):
+        if found is not None and comes_first(found.cls):
             return None
         own = module.own.load(tx, module, name)
         if own is not None:
@@ -89,7 +89,7 @@ class ModuleShortcuts:
         if found is not None:
             return begin_get(tx, found, module)
         # for its guard: the tables below are read in place of its code
-        find(tx, module.kind, "__getattr__")
+        find(tx, module.cls, "__getattr__")
         for table in _TABLES:
             held = _registered(tx, module, table, name)
             if held is not None:
@@ -146,7 +146,7 @@ def _has_own_code(tx: TraceContext, module: InstanceTracker, *names: str) -> boo
     """Whether the class inherits these methods from `nn.Module`, in their original form; guarded."""
     # `find` is called for its guard.
     return all(
-        static_lookup(module.kind, name) is _CODE[name] and find(tx, module.kind, name) for name in names
+        static_lookup(module.cls, name) is _CODE[name] and find(tx, module.cls, name) for name in names
     )
 
 
@@ -160,7 +160,7 @@ def _own_attributes(module: InstanceTracker) -> dict[str, object]:
 
 def _reads_plainly(module: InstanceTracker) -> bool:
     """Whether attribute access starts without user code; guarded where an attribute is read."""
-    return static_lookup(module.kind, "__getattribute__") is object.__getattribute__
+    return static_lookup(module.cls, "__getattribute__") is object.__getattribute__
 
 
 def _registered(tx: TraceContext, module: InstanceTracker, table: str, name: str) -> Tracker | None:
@@ -250,7 +250,7 @@ def _is_special(value: Tracker) -> bool:
     if isinstance(value, TensorTracker):
         marks = ("_is_param", "_is_buffer")
         held = {} if value.value is None else vars(value.value)
-        return value.kind is not torch.Tensor or any(mark in value.own or mark in held for mark in marks)
+        return value.cls is not torch.Tensor or any(mark in value.own or mark in held for mark in marks)
     return issubclass(value.python_type, torch.nn.Module | torch.Tensor)
 
 

@@ -72,7 +72,7 @@ class ArrayTracker(Tracker):
         is_over_input: bool = False,
     ) -> None:
         self.is_over_input = is_over_input or value is not None  # its memory is that of an existing array
-        self.kind = cls
+        self.cls = cls
         self.value = value
         self.source = source
         self._tensor = tensor
@@ -81,7 +81,7 @@ class ArrayTracker(Tracker):
     @property
     def python_type(self) -> type:
         """`numpy.ndarray`, or the class of the scalar."""
-        return self.kind
+        return self.cls
 
     @property
     def _real(self) -> object:
@@ -91,7 +91,7 @@ class ArrayTracker(Tracker):
     @property
     def is_scalar(self) -> bool:
         """Whether it is a scalar of numpy, which is immutable."""
-        return numpy is None or self.kind is not numpy.ndarray
+        return numpy is None or self.cls is not numpy.ndarray
 
     @property
     def is_known(self) -> bool:
@@ -137,7 +137,7 @@ class ArrayTracker(Tracker):
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """Sizes, dtype, views and methods; others break the graph."""
         if numpy is None or not hasattr(numpy.ndarray, name):
-            shown = "numpy.ndarray" if not self.is_scalar else f"numpy.{self.kind.__name__}"
+            shown = "numpy.ndarray" if not self.is_scalar else f"numpy.{self.cls.__name__}"
             return raise_observed(tx, AttributeError, f"'{shown}' object has no attribute '{name}'")
         # An array of strings or objects has no tensor, but sizes.
         if name in ("shape", "size", "ndim") and self._tensor is None and not self._has_memory(tx):
@@ -279,7 +279,7 @@ class ArrayTracker(Tracker):
 
     def describe(self) -> str:
         """`ndarray (a)`, for messages."""
-        return f"{self.kind.__name__} ({self.source.text()})" if self.source else self.kind.__name__
+        return f"{self.cls.__name__} ({self.source.text()})" if self.source else self.cls.__name__
 
 
 @final

@@ -50,7 +50,7 @@ def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tr
     row = builtin_base(tx.registry, cls)
     assert row is not None and row.part is not None
     tx.guard(source, TypeIs(cls))
-    return InstanceTracker(cls, value, source, _make_builtin_part(tx, cls, row.kind, row.part, value, source))
+    return InstanceTracker(cls, value, source, _make_builtin_part(tx, cls, row.cls, row.part, value, source))
 
 
 def _make_builtin_part(
@@ -77,8 +77,8 @@ def _make_builtin_part(
 def new_rows(row: BuiltinType) -> Rows:
     """The row of `__new__`, through which a subclass makes its instances."""
     rows = Rows()
-    if row.part is not None and "__new__" in type_dict(row.kind):
-        rows.call(row.kind.__new__)((_immutable_new if row.part.empty is None else _container_new)(row.kind))
+    if row.part is not None and "__new__" in type_dict(row.cls):
+        rows.call(row.cls.__new__)((_immutable_new if row.part.empty is None else _container_new)(row.cls))
     return rows
 
 

@@ -113,7 +113,7 @@ class ClassTracker(KnownValue[type]):
         getter = static_lookup(meta, "__getattribute__")
         if getter is not type.__getattribute__ and getter is not NATIVE_GETTER:
             hook = find(tx, meta, "__getattribute__")
-            if hook is None or hook.kind is not FunctionType:
+            if hook is None or hook.cls is not FunctionType:
                 return self.unsupported(f"reading attribute {name!r}")
             return begin_method_call(tx, self, hook, (Constant(name),))
         return self.begin_generic(tx, name)
@@ -128,7 +128,7 @@ class ClassTracker(KnownValue[type]):
             return Constant(self.value._member_map_[name])
         # The order of `type_getattro`: a data descriptor of the metaclass, the class, the rest of the metaclass.
         on_meta = find(tx, type(self.value), name)
-        if on_meta is not None and comes_first(on_meta.kind):
+        if on_meta is not None and comes_first(on_meta.cls):
             return begin_get(tx, on_meta, self)
         found = find(tx, self.value, name)
         if found is not None:
@@ -148,7 +148,7 @@ class ClassTracker(KnownValue[type]):
 
     def begin_class_get(self, tx: TraceContext, found: Found) -> Tracker | PendingCall:
         """The value of a class item read through the class: `item.__get__(None, cls)`."""
-        cls = found.kind
+        cls = found.cls
         if cls in (FunctionType, BuiltinFunctionType) or static_lookup(cls, "__get__") is static_lookup(
             object, "__get__"
         ):
@@ -166,7 +166,7 @@ class ClassTracker(KnownValue[type]):
         if getter_of(cls) is not None or cls in NATIVE_METHODS:
             return found.tracker(tx)
         hook = find(tx, cls, "__get__")
-        if hook is None or hook.kind is not FunctionType:
+        if hook is None or hook.cls is not FunctionType:
             return self.unsupported(f"reading attribute {found.name!r}, a {class_name(cls)},")
         return hook.tracker(tx).begin_call(tx, (found.tracker(tx), Constant(None), self), {})
 
@@ -200,7 +200,7 @@ class ClassTracker(KnownValue[type]):
         hook = find(tx, type(self.value), hook_name)
         if hook is not None and hook.value is type_dict(type)[hook_name]:
             self.change_generic(tx, name, value)
-        elif hook is None or hook.kind is not FunctionType:
+        elif hook is None or hook.cls is not FunctionType:
             self.unsupported(f"storing attribute {name!r}")
         else:
             call_method(tx, self, hook, Constant(name), *(() if value is None else (value,)))
@@ -211,7 +211,7 @@ class ClassTracker(KnownValue[type]):
         on_meta = find(tx, type(self.value), name)
         # The data descriptor of a metaclass would be called, in place of a store into the class.
         special = name.startswith("__") and name.endswith("__")
-        if special or (on_meta is not None and is_data_descriptor(on_meta.kind)):
+        if special or (on_meta is not None and is_data_descriptor(on_meta.cls)):
             self.unsupported(f"storing attribute {name!r}")
         if is_immutable(self.value):
             shown = name_of_type(self, self.value)
@@ -248,7 +248,7 @@ class ClassTracker(KnownValue[type]):
         calling = find(tx, type(self.value), "__call__")
         if calling is not None and calling.value is type_dict(type)["__call__"]:
             return begin_construct(tx, self, self.value, args, kwargs)
-        if calling is None or calling.kind is not FunctionType:
+        if calling is None or calling.cls is not FunctionType:
             return self.unsupported("calling it")
         # `EnumMeta.__call__` is Python code, and has a row.
         hook = row_of(tx.registry, calling.value)

@@ -82,7 +82,7 @@ def begin_construct(
         instance: Tracker = plain_new(tx, cls, kind, args, kwargs)
     else:
         # A `__new__` in Python is stored as a static method; one in C is a plain builtin.
-        function = maker.tracker(tx) if maker.kind is not staticmethod else _unwrap_static(tx, maker)
+        function = maker.tracker(tx) if maker.cls is not staticmethod else _unwrap_static(tx, maker)
         instance = run_pending(tx, function.begin_call(tx, (cls, *args), kwargs)).realize()
     # `type_call`: no `__init__` if `__new__` gave something else; `__subclasscheck__` is not asked.
     if not derives(instance.python_type, kind):

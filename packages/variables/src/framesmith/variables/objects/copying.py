@@ -78,14 +78,14 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     if not isinstance(self, InstanceTracker) or not isinstance(version, int) or version < 2:
         return self.unsupported("__reduce_ex__")
     # CPython's `object___reduce_ex__`: a `__reduce__` that is not that of `object` goes first.
-    own = find(tx, self.kind, "__reduce__")
+    own = find(tx, self.cls, "__reduce__")
     if own is not None and not is_native(own):
         return call_method(tx, self, own)
     # Arguments for `__new__`, and data that only C code knows, have no model.
-    if own is None or own.owner is not object or _needs_arguments(self.kind) or _holds_native_data(self.kind):
+    if own is None or own.owner is not object or _needs_arguments(self.cls) or _holds_native_data(self.cls):
         return self.unsupported("__reduce_ex__")
     make = tx.wrap(_new_object, Pinned(_new_object, "copyreg.__newobj__"))
-    cls = tx.wrap(self.kind, class_source(self.kind))
+    cls = tx.wrap(self.cls, class_source(self.cls))
     items, pairs = _content(tx, self)
     return TupleTracker([make, TupleTracker([cls]), _state(tx, self), items, pairs])
 
@@ -107,13 +107,13 @@ def _holds_native_data(cls: type) -> bool:
 
 def _state(tx: TraceContext, instance: InstanceTracker) -> Tracker:
     """The result of `__getstate__`: by default the instance dictionary, None when it is empty."""
-    own = find(tx, instance.kind, "__getstate__")
+    own = find(tx, instance.cls, "__getstate__")
     if own is not None and not is_native(own):
         return call_method(tx, instance, own)
     # With slots the state is a pair: the dictionary, and the slots by name.
-    if any(type_dict(base).get("__slots__") for base in resolution_order(instance.kind)):
+    if any(type_dict(base).get("__slots__") for base in resolution_order(instance.cls)):
         return instance.unsupported("copying its slots")
-    if not has_dict(instance.kind):
+    if not has_dict(instance.cls):
         return NONE
     state = instance.own.dictionary(tx, instance)
     assert isinstance(state, DictTracker)
@@ -128,8 +128,8 @@ def _content(tx: TraceContext, instance: InstanceTracker) -> tuple[Tracker, Trac
     """
     if instance.builtin_part is None:
         return NONE, NONE
-    if issubclass(instance.kind, list):
+    if issubclass(instance.cls, list):
         return instance.iterate(tx), NONE
-    if issubclass(instance.kind, dict) and not overrides(instance.kind, dict, "items"):
+    if issubclass(instance.cls, dict) and not overrides(instance.cls, dict, "items"):
         return NONE, instance.attribute(tx, "items").call(tx, (), {}).realize().iterate(tx)
     return instance.unsupported("__reduce_ex__"), NONE

@@ -177,14 +177,14 @@ def getter_of(cls: type) -> Getter | None:
 
 def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
     """The attribute of `receiver` that the class item `found` gives: `item.__get__(receiver, type(receiver))`."""
-    getter = getter_of(found.kind)
+    getter = getter_of(found.cls)
     if getter is not None:
         return getter(tx, found, receiver)
-    hook = find(tx, found.kind, "__get__")
+    hook = find(tx, found.cls, "__get__")
     if hook is None:
         return found.tracker(tx)
-    if hook.kind is not FunctionType:
-        receiver.unsupported(f"reading attribute {found.name!r}, a {class_name(found.kind)} of its class,")
+    if hook.cls is not FunctionType:
+        receiver.unsupported(f"reading attribute {found.name!r}, a {class_name(found.cls)} of its class,")
     owner = tx.wrap(receiver.python_type, class_source(receiver.python_type))
     return hook.tracker(tx).begin_call(tx, (found.tracker(tx), receiver, owner), {})
 
@@ -196,7 +196,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
         return
     name = "__delete__" if value is None else "__set__"
     operands = (receiver,) if value is None else (receiver, value)
-    if static_lookup(found.kind, name) is property.__dict__[name]:
+    if static_lookup(found.cls, name) is property.__dict__[name]:
         role = "fdel" if value is None else "fset"
         function = read_member(tx, found, role)
         if isinstance(function, Constant):
@@ -207,12 +207,12 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
             )
         function.call(tx, operands, {})
         return
-    hook = find(tx, found.kind, name)
+    hook = find(tx, found.cls, name)
     # The other one of `__set__` and `__delete__` alone is there; CPython (`slot_tp_descr_set`) raises the bare name.
     if hook is None:
         raise_observed(tx, AttributeError, name)
-    if hook.kind is not FunctionType:
-        receiver.unsupported(f"storing attribute {found.name!r}, a {class_name(found.kind)} of its class,")
+    if hook.cls is not FunctionType:
+        receiver.unsupported(f"storing attribute {found.name!r}, a {class_name(found.cls)} of its class,")
     hook.tracker(tx).call(tx, (found.tracker(tx), *operands), {})
 
 

@@ -61,7 +61,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
         tx.guard(here, HasInstanceAttribute(stored, False))
         return fold(tx, lambda one: getattr(one, name), (member,))
     found = find(tx, cls, name)
-    if found is not None and comes_first(found.kind):
+    if found is not None and comes_first(found.cls):
         return run_pending(tx, begin_get(tx, found, member)).realize()
     if name in vars(value):
         return tx.wrap(vars(value)[name], InstanceItem(here, name))

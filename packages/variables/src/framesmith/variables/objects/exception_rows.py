@@ -44,9 +44,9 @@ def _register_init(function: object, owner: type) -> None:
     @ROWS.call(function)
     def init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
-        if not isinstance(self, ExceptionTracker) or (issubclass(self.kind, _UNMODELLED) and args):
+        if not isinstance(self, ExceptionTracker) or (issubclass(self.cls, _UNMODELLED) and args):
             return self.unsupported("its __init__")
-        if not issubclass(self.kind, owner) or not kwargs.keys() <= set(keyword_fields(owner)):
+        if not issubclass(self.cls, owner) or not kwargs.keys() <= set(keyword_fields(owner)):
             return self.unsupported("an __init__ with these arguments")
         self.initialize(tx, owner, args, kwargs)
         return NONE
@@ -84,9 +84,7 @@ def exception_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
     items = unpack(tx, args)
     shown = show(tx, repr, items[0] if len(items) == 1 else args)
     text = str(shown.as_python_constant())
-    return Constant(
-        f"{class_name(self.kind)}({text})" if len(items) == 1 else f"{class_name(self.kind)}{text}"
-    )
+    return Constant(f"{class_name(self.cls)}({text})" if len(items) == 1 else f"{class_name(self.cls)}{text}")
 
 
 def show(tx: TraceContext, function: object, operand: Tracker) -> Tracker:

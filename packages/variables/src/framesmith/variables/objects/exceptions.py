@@ -169,7 +169,7 @@ class ExceptionTracker(InstanceTracker):
         if self.source is not None:
             self.fields[name] = lazy(tx, descriptor.__get__(self.value), Attribute(self.source, name))
             return self.fields[name].realize()
-        if issubclass(self.kind, _PLAIN_FIELDS):
+        if issubclass(self.cls, _PLAIN_FIELDS):
             return NONE
         return self.unsupported(f"reading attribute {name!r}")
 
@@ -207,9 +207,9 @@ class ExceptionTracker(InstanceTracker):
     def reconstruct(self, writer: Writer) -> str:
         """A new exception: the builtin `__new__`, then the fields and attributes that were set, by `__init__` or later."""
         # The methods of the builtin base: those of the class were traced, and must not run again.
-        base, new = find_solid_base(self.kind)
+        base, new = find_solid_base(self.cls)
         make = writer.constant(new, f"new_{base.__name__}")
-        cls = writer.constant(self.kind, class_name(self.kind))
+        cls = writer.constant(self.cls, class_name(self.cls))
         values = "".join(f", {writer.value(argument)}" for argument in self.args_known())
         name = writer.define(self, f"{make}({cls}{values})", "error")
         # For fields whose values are not modelled `__init__` sets the defaults.
@@ -256,7 +256,7 @@ class ExceptionTracker(InstanceTracker):
             writer.statement(f"{store}({place}, {writer.value(value)})")
 
     def _descriptor(self, name: str) -> FieldDescriptor:
-        for base in resolution_order(self.kind):
+        for base in resolution_order(self.cls):
             found = type_dict(base).get(name)
             if isinstance(found, GetSetDescriptorType | MemberDescriptorType):
                 return found

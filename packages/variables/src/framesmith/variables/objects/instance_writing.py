@@ -51,7 +51,7 @@ def can_build(registry: Registry, cls: type) -> bool:
 
 def build_instance(instance: Tracker, own: OwnAttributes, writer: Writer) -> str:
     """Emit the creation of a new instance; it is defined before its members, which may refer to it."""
-    kind, held = own.kind, instance.builtin_part
+    kind, held = own.cls, instance.builtin_part
     base, new = find_solid_base(kind)
     maker = writer.constant(new, f"new_{base.__name__}")
     cls = writer.constant(kind, class_name(kind))
@@ -79,8 +79,8 @@ def replay_instance(own: OwnAttributes, writer: Writer) -> None:
     place = writer.load(own.source)
     remove = functools.partial(writer.constant, object.__delattr__, "delete_attribute")
     for name in own.deleted:
-        if _is_shadowed(own.kind, name):
-            writer.statement(f"del {_dictionary(own.kind, place, writer)}[{name!r}]")
+        if _is_shadowed(own.cls, name):
+            writer.statement(f"del {_dictionary(own.cls, place, writer)}[{name!r}]")
         else:
             writer.statement(f"{remove()}({place}, {name!r})")
     write_attributes(own, place, writer)
@@ -109,8 +109,8 @@ def write_attributes(own: OwnAttributes, place: str, writer: Writer) -> None:
         return
     for name, value in own.pending.items():
         expression = writer.value(value)
-        if _is_shadowed(own.kind, name):
-            writer.statement(f"{_dictionary(own.kind, place, writer)}[{name!r}] = {expression}")
+        if _is_shadowed(own.cls, name):
+            writer.statement(f"{_dictionary(own.cls, place, writer)}[{name!r}] = {expression}")
         else:
             writer.statement(f"{store()}({place}, {name!r}, {expression})")
 

@@ -100,7 +100,7 @@ class InstanceTracker(Tracker):
         builtin_part: Tracker | None = None,
         shortcuts: Shortcuts | None = None,
     ) -> None:
-        self.kind = cls
+        self.cls = cls
         self.value = value
         self.source = source
         self.builtin_part = builtin_part
@@ -113,14 +113,14 @@ class InstanceTracker(Tracker):
     @property
     def python_type(self) -> type:
         """The class of the object."""
-        return self.kind
+        return self.cls
 
     def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
         """The builtin part, or `self` without one. Breaks the graph
         for a builtin base whose content is not modelled."""
         if self.builtin_part is not None:
             return self.builtin_part
-        return self if builtin_type(tx, self.kind) is None else self.unsupported("use of its content")
+        return self if builtin_type(tx, self.cls) is None else self.unsupported("use of its content")
 
     # -- slots that the class fills with special methods -------------------------------------------
     has_special_methods = True
@@ -171,11 +171,11 @@ class InstanceTracker(Tracker):
                 return found
         # The look-up has to end here: if it raises AttributeError,
         # `__getattr__` is called. Without one it may stay pending.
-        if static_lookup(self.kind, "__getattr__") is not MISSING:
+        if static_lookup(self.cls, "__getattr__") is not MISSING:
             try:
                 return run_pending(tx, self._begin_lookup(tx, name))
             except ObservedException as error:
-                fallback = find(tx, self.kind, "__getattr__")
+                fallback = find(tx, self.cls, "__getattr__")
                 if fallback is None or not is_observed_instance(error, AttributeError):
                     raise
                 return begin_method_call(tx, self, fallback, (Constant(name),))
@@ -183,15 +183,15 @@ class InstanceTracker(Tracker):
             result = self._begin_lookup(tx, name)
         except ObservedException:
             # for its guard: a class that gains `__getattr__` later would be called
-            find(tx, self.kind, "__getattr__")
+            find(tx, self.cls, "__getattr__")
             raise
         if isinstance(result, PendingCall):
             # for its guard, as above
-            find(tx, self.kind, "__getattr__")
+            find(tx, self.cls, "__getattr__")
         return result
 
     def _begin_lookup(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
-        hook = find(tx, self.kind, "__getattribute__")
+        hook = find(tx, self.cls, "__getattribute__")
         if is_generic(tx, hook, "__getattribute__"):
             return self.begin_generic(tx, name)
         # C code that is not known to be generic may do anything, such as reading attributes from elsewhere.
@@ -201,8 +201,8 @@ class InstanceTracker(Tracker):
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`object.__getattribute__(self, name)`: a data descriptor, then the instance dictionary, then the class."""
-        found = find(tx, self.kind, name)
-        if found is not None and comes_first(found.kind):
+        found = find(tx, self.cls, name)
+        if found is not None and comes_first(found.cls):
             return begin_get(tx, found, self)
         own = self.own.load(tx, self, name)
         if own is not None:
@@ -224,7 +224,7 @@ class InstanceTracker(Tracker):
         self._change(tx, "__delattr__", name, None)
 
     def _change(self, tx: TraceContext, hook_name: str, name: str, value: Tracker | None) -> None:
-        hook = find(tx, self.kind, hook_name)
+        hook = find(tx, self.cls, hook_name)
         if is_generic(tx, hook, hook_name):
             self.change_generic(tx, name, value)
         elif hook is None:
@@ -234,11 +234,11 @@ class InstanceTracker(Tracker):
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """`object.__setattr__(self, name, value)`, or `object.__delattr__` for None."""
-        found = find(tx, self.kind, name)
-        if found is not None and is_data_descriptor(found.kind):
+        found = find(tx, self.cls, name)
+        if found is not None and is_data_descriptor(found.cls):
             set_through(tx, found, self, value)
         # An item of the class without a place in the instance is read-only: CPython has a message of its own for it.
-        elif not has_dict(self.kind):
+        elif not has_dict(self.cls):
             missing_attribute(tx, self, name, storing=True, read_only=found is not None)
         else:
             if value is None:
@@ -274,7 +274,7 @@ class InstanceTracker(Tracker):
     def read_computed(self, tx: TraceContext, descriptor: FieldDescriptor) -> Tracker:
         """`__class__` and `__dict__`; other computed C attributes break the graph."""
         if descriptor.__name__ == "__class__" and descriptor.__objclass__ is object:
-            return tx.wrap(self.kind, class_source(self.kind))
+            return tx.wrap(self.cls, class_source(self.cls))
         if descriptor.__name__ == "__dict__":
             return self.own.dictionary(tx, self)
         return self.unsupported(f"reading attribute {descriptor.__name__!r}")

@@ -38,7 +38,7 @@ class Found:
     order: tuple[type, ...] = field(default=(), compare=False, repr=False)
 
     @property
-    def kind(self) -> type:
+    def cls(self) -> type:
         """The type of the item's value."""
         return type(self.value) if self.stored is None else self.stored.python_type
 
@@ -112,13 +112,13 @@ def _note_lookup(tx: TraceContext, cls: type, order: tuple[type, ...], name: str
 def _guard_found(tx: TraceContext, visited: tuple[type, ...], found: Found, *, whole: bool) -> None:
     """Guard that the look-up finds this item. For a plain value only that,
     and that it is no descriptor: its value is guarded where it is read."""
-    if not is_descriptor(found.kind):
+    if not is_descriptor(found.cls):
         _guard_absent(tx, visited[:-1], found.name)
         if not is_immutable(found.owner):
-            tx.guards.require(found.source, TypeIs(found.kind), _reason(found.name))
-            guard_structure(tx, found.kind)
+            tx.guards.require(found.source, TypeIs(found.cls), _reason(found.name))
+            guard_structure(tx, found.cls)
         return
-    guard_structure(tx, found.kind)
+    guard_structure(tx, found.cls)
     if whole:
         _guard_lookup(tx, visited, found.name, found.value)
     else:

@@ -41,7 +41,7 @@ class OwnAttributes:
     def __init__(
         self, cls: type, value: object | None, source: Source | None, guards_dict: bool = True
     ) -> None:
-        self.kind = cls
+        self.cls = cls
         self.value = value
         self.source = source
         self.guards_dict = guards_dict
@@ -65,7 +65,7 @@ class OwnAttributes:
         if name in self.pending:
             return self.pending[name]
         # A deleted name hides what was read of the real dictionary.
-        if name in self._read or name in self.deleted or self.source is None or not has_dict(self.kind):
+        if name in self._read or name in self.deleted or self.source is None or not has_dict(self.cls):
             return None if name in self.deleted else self._read.get(name)
         real = self._real_dict(holder)
         # Before anything is read from it: a dictionary of a subclass of dict
@@ -111,7 +111,7 @@ class OwnAttributes:
         """`holder.__dict__`; from now on it holds the attributes, instead of `pending` and `deleted`."""
         if self.namespace is not None:
             return self.namespace
-        if self.source is None and issubclass(self.kind, SimpleNamespace):
+        if self.source is None and issubclass(self.cls, SimpleNamespace):
             return holder.unsupported("reading its __dict__")  # no other one can be set on it after the graph
         if self.source is None:
             self.namespace = make_dict_tracker(
@@ -140,12 +140,12 @@ class OwnAttributes:
 
     def _is_plain(self, tx: TraceContext) -> bool:
         """Whether reading `__dict__` runs no user code."""
-        reader = static_lookup(self.kind, "__getattribute__")
+        reader = static_lookup(self.cls, "__getattribute__")
         return is_generic_access(tx.registry, reader, "__getattribute__")
 
     def _dict_reader(self, holder: Tracker) -> Callable[..., object]:
         """A function that reads the real `__dict__` without user code."""
-        descriptor = static_lookup(self.kind, "__dict__")
+        descriptor = static_lookup(self.cls, "__dict__")
         if not isinstance(descriptor, FieldDescriptor):
             return holder.unsupported("a __dict__ of its own making")
         # Each reading of `__get__` gives a new object; sources compare their functions, so one is kept.
@@ -176,13 +176,13 @@ class OwnAttributes:
         if self.source is None:
             return None
         try:
-            real = descriptor.__get__(self.value, self.kind)
+            real = descriptor.__get__(self.value, self.cls)
         except AttributeError:
             probe = self._readers.setdefault((descriptor, "probe"), _probe(descriptor))
             tx.guard(CallResult(self.source, probe), EqualTo(False))
             return None
         # A subclass may hide a slot under its name; then the descriptor itself reads it.
-        if self._is_plain(tx) and static_lookup(self.kind, descriptor.__name__) is descriptor:
+        if self._is_plain(tx) and static_lookup(self.cls, descriptor.__name__) is descriptor:
             source: Source = Attribute(self.source, descriptor.__name__)
         else:
             source = CallResult(self.source, self._readers.setdefault(descriptor, descriptor.__get__))
@@ -210,7 +210,7 @@ class OwnAttributes:
             return False
         if self.namespace is not None:
             return self.namespace.is_restored()
-        reader = static_lookup(self.kind, "__dict__")
+        reader = static_lookup(self.cls, "__dict__")
         if not isinstance(reader, GetSetDescriptorType):
             return not self.pending
         real: dict[str, object] = reader.__get__(self.value)
@@ -221,7 +221,7 @@ class OwnAttributes:
 
     def remains(self) -> Iterable[object]:
         """The real attributes that the trace did not store or delete."""
-        reader = static_lookup(self.kind, "__dict__")
+        reader = static_lookup(self.cls, "__dict__")
         if self.value is None or self.namespace is not None:
             return ()
         if not isinstance(reader, GetSetDescriptorType):

@@ -42,9 +42,7 @@ class PropertyTracker(InstanceTracker):
         """A new property: its `__new__`, then its `__init__`, then the attributes that were stored."""
         make = writer.constant(property.__new__, "new_property")
         start = writer.constant(property.__init__, "init_property")
-        name = writer.define(
-            self, f"{make}({writer.constant(self.kind, class_name(self.kind))})", "property_"
-        )
+        name = writer.define(self, f"{make}({writer.constant(self.cls, class_name(self.cls))})", "property_")
         if self.accessors:
             values = ", ".join(writer.value(self.accessors.get(accessor, _NONE)) for accessor in _ACCESSORS)
             writer.statement(f"{start}({name}, {values})")

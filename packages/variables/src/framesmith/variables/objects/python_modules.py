@@ -137,7 +137,7 @@ def _find_computed(tx: TraceContext, cls: type, name: str) -> Found | None:
     if not any(is_heap_type(base) for base in resolution_order(cls)):
         return None
     found = find(tx, cls, name)
-    is_computed = found is not None and is_heap_type(found.owner) and is_data_descriptor(found.kind)
+    is_computed = found is not None and is_heap_type(found.owner) and is_data_descriptor(found.cls)
     return found if is_computed else None
 
 

@@ -38,7 +38,7 @@ def simple_namespace_eq(tx: TraceContext, self: Tracker, other: Tracker, /) -> T
     """`SimpleNamespace.__eq__`: equal attributes; NotImplemented unless both are namespaces."""
     if not isinstance(self, InstanceTracker) or not isinstance(other, InstanceTracker):
         return Constant(NotImplemented)
-    if not issubclass(other.kind, SimpleNamespace):
+    if not issubclass(other.cls, SimpleNamespace):
         return Constant(NotImplemented)
     return compare(tx, "==", _content(tx, self), _content(tx, other))
 

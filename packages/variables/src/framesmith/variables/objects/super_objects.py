@@ -31,7 +31,7 @@ class SuperTracker(Tracker):
     def __init__(self, start: type, receiver: Tracker, cls: type) -> None:
         self.start = start
         self.receiver = receiver
-        self.kind = cls
+        self.cls = cls
 
     @property
     def python_type(self) -> type:
@@ -41,14 +41,14 @@ class SuperTracker(Tracker):
     @property
     def is_class_bound(self) -> bool:
         """Whether the second argument is a class, as in a class method or `__new__`."""
-        return isinstance(self.receiver, ClassTracker) and self.receiver.value is self.kind
+        return isinstance(self.receiver, ClassTracker) and self.receiver.value is self.cls
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """`super().name`: looked up on the classes after `start`, bound to the receiver (CPython: `super_getattro`)."""
         # `super_getattro` skips this one name: it is the class of the super object, not that of the receiver.
         if name == "__class__":
             return tx.wrap(super, _SUPER.source) if _SUPER.source is not None else _SUPER
-        found = find(tx, self.kind, name, after=self.start)
+        found = find(tx, self.cls, name, after=self.start)
         if found is None:
             if name in ("__thisclass__", "__self__", "__self_class__"):
                 return self.unsupported(f"reading attribute {name!r}")

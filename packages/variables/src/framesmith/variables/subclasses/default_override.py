@@ -97,7 +97,7 @@ def _convert(tx: TraceContext, result: Tracker, cls: type) -> Tracker:
         inner = result.inner if isinstance(result, SubclassTensor) else result
         return convert_tensor(tx, inner, cls)
     if isinstance(result, TupleTracker):
-        return TupleTracker([_convert(tx, item.realize(), cls) for item in result.items], None, result.kind)
+        return TupleTracker([_convert(tx, item.realize(), cls) for item in result.items], None, result.cls)
     if isinstance(result, ListTracker):
         return ListTracker([_convert(tx, item.realize(), cls) for item in result.items])
     return result

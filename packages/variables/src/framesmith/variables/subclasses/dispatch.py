@@ -149,7 +149,7 @@ def _with_owners(result: Tracker, owners: Mapping[int, Tracker]) -> Tracker:
     if id(result) in owners:
         return owners[id(result)]
     if isinstance(result, TupleTracker) and any(id(item) in owners for item in result.items):
-        return TupleTracker([_with_owners(item, owners) for item in result.items], None, result.kind)
+        return TupleTracker([_with_owners(item, owners) for item in result.items], None, result.cls)
     return result
 
 

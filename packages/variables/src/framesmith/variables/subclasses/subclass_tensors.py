@@ -89,7 +89,7 @@ class SubclassTensor(InstanceTracker):
         return self if result is self.inner else result
 
     def _has_method(self, name: str) -> bool:
-        return not is_of_torch(self.kind, name)
+        return not is_of_torch(self.cls, name)
 
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -104,7 +104,7 @@ class SubclassTensor(InstanceTracker):
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`; CPython does not call it between operands of one type."""
-        if other.python_type is self.kind:
+        if other.python_type is self.cls:
             return None
         method = f"__r{METHODS[symbol]}__"
         if self._has_method(method):
@@ -234,8 +234,8 @@ class SubclassTensor(InstanceTracker):
             name = writer.define(self, writer.value(self.inner), "tensor")
             write_attributes(self.own, name, writer)
             return name
-        shown = class_name(self.kind)
-        make = f"{writer.constant(as_class, 'as_class')}({writer.value(self.inner)}, {writer.constant(self.kind, shown)})"
+        shown = class_name(self.cls)
+        make = f"{writer.constant(as_class, 'as_class')}({writer.value(self.inner)}, {writer.constant(self.cls, shown)})"
         name = writer.define(self, make, "tensor")
         write_attributes(self.own, name, writer)
         return name

@@ -94,7 +94,7 @@ def explain_no_leaf(tx: TraceContext, data: TensorTracker, requires_grad: bool) 
     # A leaf of the entry has memory of exactly its own size.
     if fake.storage_offset() or fake.untyped_storage().nbytes() != fake.numel() * fake.itemsize:
         return " over a part of the memory of another tensor"
-    if data.kind is not torch.Tensor:
+    if data.cls is not torch.Tensor:
         return ""
     if requires_grad and not (fake.is_floating_point() or fake.is_complex()):
         return ""  # torch raises

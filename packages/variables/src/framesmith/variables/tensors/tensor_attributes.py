@@ -177,7 +177,7 @@ def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 @ROWS.entry(READERS, "__class__")
 def read_class(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """The class of the tensor."""
-    return tx.wrap(tensor.kind, Pinned(tensor.kind, class_name(tensor.kind)))
+    return tx.wrap(tensor.cls, Pinned(tensor.cls, class_name(tensor.cls)))
 
 
 @ROWS.entry(WRITERS, "requires_grad")
@@ -213,7 +213,7 @@ def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -
         and tensor.value is not None
         and type(tensor.value) in PLAIN_TENSORS
         and value.value is None
-        and value.kind is torch.Tensor
+        and value.cls is torch.Tensor
         and old.is_leaf
         and not old._is_view()
         and not old.is_inference()

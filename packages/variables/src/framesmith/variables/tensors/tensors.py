@@ -95,7 +95,7 @@ class TensorTracker(GraphValue):
     ) -> None:
         self.node = node
         self.fake = fake
-        self.kind = cls
+        self.cls = cls
         self.source = source
         self.value = value
         self.dims = dims or DynamicDims.none()
@@ -104,7 +104,7 @@ class TensorTracker(GraphValue):
     @property
     def python_type(self) -> type:
         """`torch.Tensor` or `nn.Parameter`."""
-        return self.kind
+        return self.cls
 
     def graph_node(self, tx: TraceContext) -> fx.Node:
         """The node; an input is requested again, since a roll-back may have dropped it."""
@@ -120,8 +120,8 @@ class TensorTracker(GraphValue):
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """`self.name` in CPython's order: data descriptors of the class, the instance, other entries of the class."""
         # A program may add attributes to `torch.Tensor`, or to a class of its own.
-        guard_class_attribute(tx, self.kind, name)
-        stored = static_lookup(self.kind, name)
+        guard_class_attribute(tx, self.cls, name)
+        stored = static_lookup(self.cls, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
             read = tx.registry[READERS].get(name)
             return read(tx, self) if read is not None else self.unsupported(f"reading attribute {name!r}")
@@ -144,12 +144,12 @@ class TensorTracker(GraphValue):
         return self.unsupported(f"reading attribute {name!r}")
 
     def _missing(self, tx: TraceContext, name: str) -> Tracker:
-        raise_observed(tx, AttributeError, f"'{class_name(self.kind)}' object has no attribute '{name}'")
+        raise_observed(tx, AttributeError, f"'{class_name(self.cls)}' object has no attribute '{name}'")
 
     def set_attribute(self, tx: TraceContext, name: str, value: Tracker) -> None:
         """Set an attribute: by its row if torch defines it, else in the instance dictionary."""
-        guard_class_attribute(tx, self.kind, name)
-        stored = static_lookup(self.kind, name)
+        guard_class_attribute(tx, self.cls, name)
+        stored = static_lookup(self.cls, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
             write = tx.registry[WRITERS].get(name)
             if write is None:
@@ -161,7 +161,7 @@ class TensorTracker(GraphValue):
 
     def delete_attribute(self, tx: TraceContext, name: str) -> None:
         """Delete an attribute of the instance dictionary; one that torch defines breaks the graph, but for `grad`, which becomes None."""
-        stored = static_lookup(self.kind, name)
+        stored = static_lookup(self.cls, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
             if name == "grad":
                 self.set_attribute(tx, name, Constant(None))

@@ -27,7 +27,7 @@ class SwitchedOff(Tracker):
     """`torch._C.DisableTorchFunctionSubclass()`: within it no subclass is asked, which `OverrideState` counts."""
 
     def __init__(self, cls: type) -> None:
-        self.kind = cls
+        self.cls = cls
         self.entered = False
         # The manager is new and has no source, so the log would not replay it; the block has one.
         self.block = OpenBlock(self)
@@ -35,7 +35,7 @@ class SwitchedOff(Tracker):
     @property
     def python_type(self) -> type:
         """The class of the context manager."""
-        return self.kind
+        return self.cls
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """The bound `__enter__` and `__exit__`; others break the graph."""
@@ -49,7 +49,7 @@ class SwitchedOff(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """A new context manager, entered if the trace is inside of its block."""
-        name = writer.define(self, f"{writer.constant(self.kind, 'switch')}()", "context")
+        name = writer.define(self, f"{writer.constant(self.cls, 'switch')}()", "context")
         if self.entered:
             writer.statement(f"{name}.__enter__()")
         return name
@@ -62,12 +62,12 @@ class OpenBlock(Tracker):
     def __init__(self, owner: SwitchedOff) -> None:
         self.owner = owner
         # Any source will do: it makes the log replay the block. It is never loaded.
-        self.source = Pinned(owner.kind, owner.kind.__name__)
+        self.source = Pinned(owner.cls, owner.cls.__name__)
 
     @property
     def python_type(self) -> type:
         """The type of the context manager."""
-        return self.owner.kind
+        return self.owner.cls
 
     def children(self) -> Iterator[Tracker]:
         """The context manager."""
@@ -97,11 +97,11 @@ class Switch(Tracker):
         overrides = tx.changes.overrides
         if self.entering == self.owner.entered or not (self.entering or overrides.is_innermost(self.owner)):
             raise GraphBreak(
-                CONTEXT_MANAGER, f"{class_name(self.owner.kind)} is not entered and left in order"
+                CONTEXT_MANAGER, f"{class_name(self.owner.cls)} is not entered and left in order"
             )
         tx.changes.note(self.owner)
         if self.entering:
-            overrides.enter(self.owner, is_total=self.owner.kind is torch._C.DisableTorchFunction)
+            overrides.enter(self.owner, is_total=self.owner.cls is torch._C.DisableTorchFunction)
             # Still noted at the end of the trace: the block is open.
             tx.changes.note(self.owner.block)
         else:

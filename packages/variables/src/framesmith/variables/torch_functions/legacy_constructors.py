@@ -64,7 +64,7 @@ def _construct(
         row = row_of(tx.registry, torch.tensor)
         assert row is not None
         return row.begin(tx, (given,), placed)
-    if isinstance(given, TensorTracker) and cls is torch.Tensor and given.kind is torch.Tensor:
+    if isinstance(given, TensorTracker) and cls is torch.Tensor and given.cls is torch.Tensor:
         # A new tensor object over the same memory, with the history of the given one.
         return graph_call(tx, torch.ops.aten.alias.default, (given,), {})
     raise GraphBreak(NATIVE_CALL, f"{cls.__name__}({', '.join(one.describe() for one in args)})")

@@ -52,7 +52,7 @@ def _dtypes(tracker: Tracker) -> list[torch.dtype] | None:
         return None if len(lengths) > 1 or None in parts else [one for part in parts for one in part or ()]
     if isinstance(tracker, TensorTracker):
         fake = tracker.fake
-        plain = tracker.kind in (torch.Tensor, torch.nn.Parameter) and fake.device == _CPU
+        plain = tracker.cls in (torch.Tensor, torch.nn.Parameter) and fake.device == _CPU
         return [fake.dtype] if plain and fake.dim() == 0 and fake.layout is torch.strided else None
     cls = tracker.python_type if isinstance(tracker, Constant) or tracker.is_run_time_number else None
     # As `infer_scalar_type` of torch's C++ does.
