@@ -10,9 +10,15 @@ from typing import Final
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
-from framesmith.guards.class_lookup import compute_order, direct_subclasses, has_own_order, is_immutable
+from framesmith.guards.class_lookup import (
+    compute_order,
+    direct_subclasses,
+    has_own_order,
+    is_immutable,
+    type_dict,
+)
 from framesmith.guards.kinds import AmbientValue, EqualTo
-from framesmith.guards.sources import CallResult
+from framesmith.guards.sources import CallResult, ClassDictItem
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -21,6 +27,8 @@ from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.lookup import class_source
 
 ROWS: Final = Rows()
+_QUALNAME: Final = type.__dict__["__qualname__"].__get__
+"""A change of it gives a class no new version number."""
 
 
 @ROWS.call(sys.getrecursionlimit)
@@ -42,10 +50,20 @@ def class_repr(tx: TraceContext, self: Tracker, /) -> Tracker:
         ("__module__", "__name__", "__qualname__")
     ):
         return self.unsupported("writing a text of it, as the trace changed its name")
-    text = type.__repr__(self.value)
-    if not is_immutable(self.value):
-        tx.guard(CallResult(class_source(self.value), type.__repr__), EqualTo(text))
-    return Constant(text)
+    _guard_text(tx, self.value)
+    return Constant(type.__repr__(self.value))
+
+
+def _guard_text(tx: TraceContext, cls: type) -> None:
+    """Guard what `type.__repr__` reads of a class, which is cheaper to compare than a new text in each call."""
+    if is_immutable(cls):
+        return
+    source, module = class_source(cls), type_dict(cls).get("__module__")
+    if type(module) is str:
+        tx.guard(CallResult(source, _QUALNAME), EqualTo(_QUALNAME(cls)))
+        tx.guard(ClassDictItem(source, "__module__"), EqualTo(module))
+    else:
+        tx.guard(CallResult(source, type.__repr__), EqualTo(type.__repr__(cls)))
 
 
 @ROWS.call(type.__subclasses__)
