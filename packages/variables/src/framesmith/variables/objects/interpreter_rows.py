@@ -15,6 +15,7 @@ from framesmith.guards.class_lookup import (
     direct_subclasses,
     has_own_order,
     is_immutable,
+    qualified_name,
     type_dict,
 )
 from framesmith.guards.kinds import AmbientValue, EqualTo
@@ -27,8 +28,6 @@ from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.lookup import class_source
 
 ROWS: Final = Rows()
-_QUALNAME: Final = type.__dict__["__qualname__"].__get__
-"""A change of it gives a class no new version number."""
 
 
 @ROWS.call(sys.getrecursionlimit)
@@ -60,7 +59,8 @@ def _guard_text(tx: TraceContext, cls: type) -> None:
         return
     source, module = class_source(cls), type_dict(cls).get("__module__")
     if type(module) is str:
-        tx.guard(CallResult(source, _QUALNAME), EqualTo(_QUALNAME(cls)))
+        # by a call: a class has no new version number when its name changes
+        tx.guard(CallResult(source, qualified_name), EqualTo(qualified_name(cls)))
         tx.guard(ClassDictItem(source, "__module__"), EqualTo(module))
     else:
         tx.guard(CallResult(source, type.__repr__), EqualTo(type.__repr__(cls)))
