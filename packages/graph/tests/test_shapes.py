@@ -17,6 +17,7 @@ from framesmith.graph import (
     text,
 )
 from framesmith.guards import Scope
+from framesmith.guards.kinds import ShapeExpression
 from framesmith.guards.sources.roots import Local
 
 X, Y, N = Local("x"), Local("y"), Local("n")
@@ -34,7 +35,8 @@ def trace(body, **options):
     recorder = Recorder(GraphOptions(**options))
     with recorder:
         compiled = recorder.finish(body(recorder))
-        return recorder, compiled, recorder.shape_guards()
+        claims = (guard.claim for guard in recorder.explain_shape_guards())
+        return recorder, compiled, [claim for claim in claims if isinstance(claim, ShapeExpression)]
 
 
 def sized(*shape):

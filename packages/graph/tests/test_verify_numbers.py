@@ -18,7 +18,7 @@ def problems(value, dims, claim, use=None):
         if use is not None:
             use(fake)
     guards = GuardSet([Guard(X, claim)])
-    guards.update(Guard.relation(relation) for relation in recorder.shape_guards())
+    guards.update(recorder.explain_shape_guards())
     return recorder.find_unguarded_numbers(guards)
 
 

@@ -51,7 +51,7 @@ def test_a_decision_is_guarded():
         answer = compare(trace.tx, ">", size(trace), Constant(3))
         assert answer.python_type is bool
         assert answer.truth(trace.tx) is True
-        guards = " ".join(guard.text() for guard in trace.recorder.shape_guards())
+        guards = " ".join(guard.claim.text() for guard in trace.recorder.explain_shape_guards())
         assert "4 <= x.size(0)" in guards
 
 

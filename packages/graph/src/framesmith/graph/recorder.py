@@ -58,7 +58,6 @@ from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.verify_numbers import verify_numbers
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
-from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 
@@ -483,13 +482,8 @@ class Recorder:
         vars(self).clear()
         world.release()
 
-    def shape_guards(self) -> list[ShapeExpression]:
-        """What was decided about symbolic numbers, as relations over sources; to be called after `finish`."""
-        claims = (guard.claim for guard in self.explain_shape_guards())
-        return [claim for claim in claims if isinstance(claim, ShapeExpression)]
-
     def explain_shape_guards(self) -> list[Guard]:
-        """The same as guards, each with what was decided and the user's line."""
+        """What was decided about symbolic numbers, each with the user's line; to be called after `finish`."""
         with self.pause_recording():
             facts = ShapeRelations(self._world, self._inputs.ever).guards()
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
