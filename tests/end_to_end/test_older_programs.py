@@ -3,6 +3,7 @@
 import importlib.util
 import logging
 import re
+import runpy
 import warnings
 from typing import Optional
 
@@ -405,3 +406,18 @@ def args(): return (torch.ones(3),)
 """
     )
     assert name in LEFT or not report.breaks
+
+
+SCRIPTED_WITH_ATTRIBUTES = {
+    "an attribute with the name of a global": "device = 'cpu'\n@torch.jit.script\ndef g(x): return torch.zeros(2, device=x.device) + x\n",
+    "a method with the name of a global": "size = 5\n@torch.jit.script\ndef g(x): return x * x.size(0)\n",
+    "a type of typing": "from typing import List\n@torch.jit.script\ndef g(x):\n    n = torch.jit.annotate(List[int], [])\n    n.append(2)\n    return x * n[0]\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTED_WITH_ATTRIBUTES)
+def test_a_scripted_function_is_searched_for_what_it_reads(name: str, tmp_path) -> None:
+    (tmp_path / "scripted.py").write_text(f"import torch\n{SCRIPTED_WITH_ATTRIBUTES[name]}", encoding="utf-8")
+    scripted = runpy.run_path(str(tmp_path / "scripted.py"))["g"]
+    compiled = frontend.compile(lambda x: scripted(x) + 1, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(torch.ones(2)), scripted(torch.ones(2)) + 1)

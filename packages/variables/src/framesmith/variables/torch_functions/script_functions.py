@@ -5,7 +5,9 @@ whether it is scripted. Anything else runs natively, as does a function without 
 traced). `torch.jit.isinstance` is Python code.
 """
 
+import dis
 import math
+import typing
 from collections.abc import Iterator
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Final, final
@@ -107,13 +109,13 @@ def _is_plain(function: FunctionType) -> bool:
         names = _names(one.__code__)
         if not _ASKS.isdisjoint(names):
             return False
-        for found in _named_values(one, names):
+        for found in _named_values(one, names, _global_names(one.__code__)):
             # A function that is scripted itself has its code in the original.
             found = getattr(found, _ORIGINAL, found)
             if any(found is asking for asking in _ASKING):
                 return False
             # TorchScript has the value of an item of a module from when it compiled the function.
-            if not isinstance(found, _LINKED):
+            if not isinstance(found, _LINKED) and type(found).__module__ != typing.__name__:
                 return False
             if type(found) is FunctionType and found.__code__ not in seen:
                 seen.add(found.__code__)
@@ -129,10 +131,19 @@ def _names(code: CodeType) -> frozenset[str]:
     return frozenset(code.co_names).union(*inner)
 
 
-def _named_values(function: FunctionType, names: frozenset[str]) -> Iterator[object]:
-    """What the function may mean by the names: globals, its closure, and items of the modules among them. Of torch only
-    what asks for TorchScript by its name."""
-    values = [function.__globals__[name] for name in names if name in function.__globals__]
+def _global_names(code: CodeType) -> frozenset[str]:
+    """Those of them that are read as variables, not as attributes."""
+    read = {one.argval for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    inner = [_global_names(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return frozenset(read).union(*inner)
+
+
+def _named_values(
+    function: FunctionType, names: frozenset[str], variables: frozenset[str]
+) -> Iterator[object]:
+    """What the function may mean by the names: globals that it reads as variables, its closure, and items of the modules among
+    them. Of torch only what asks for TorchScript by its name."""
+    values = [function.__globals__[name] for name in variables if name in function.__globals__]
     values += [cell.cell_contents for cell in function.__closure__ or () if not _is_empty(cell)]
     searched = set[str]()
     while values:
