@@ -1,7 +1,13 @@
 """Texts of classes and tables of enumerations that a program changes between calls, and copies of members."""
 
+import enum
+
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
+from framesmith.frontend.api import session_of
 
 PROGRAM = """
 import copy, enum
@@ -42,3 +48,17 @@ def args():
 )
 def test_what_is_said_of_a_class_is_true_after_it_changed(text):
     check_source(PROGRAM.format(text), change=lambda x, change: change())
+
+
+def test_a_member_is_found_while_others_combine_flags():
+    class Flags(enum.IntFlag):
+        A = 1
+        B = 2
+        C = 4
+        D = 8
+
+    compiled = frontend.compile(lambda x, o: x + 1 if o in Flags else x, backend="eager")
+    for number in range(3, 12):
+        Flags(number)
+        assert compiled(torch.ones(1), Flags.A).item() == 2
+    assert not session_of(compiled).history.recompiles

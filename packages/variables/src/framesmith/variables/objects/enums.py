@@ -12,13 +12,13 @@ from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import CONSTANT_ATTRIBUTES
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.attribute_errors import missing_attribute
 from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.builtin_methods import builtin_attribute
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.enum_tables import guard_table
 from framesmith.variables.core.folding import fold, wrap_pinned_member
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.lookup import find
 from framesmith.variables.objects.special_methods import is_native
@@ -129,6 +129,9 @@ def enum_contains(tx: TraceContext, cls: Tracker, item: Tracker, /) -> Tracker:
     if not isinstance(item, Constant):
         return cls.unsupported("a membership test")
     found = fold(tx, lambda member: member in kind, (item,))
-    guard_table(tx, kind, "_member_map_")
-    guard_table(tx, kind, "_value2member_map_", (item.value,))
+    if isinstance(item.value, kind):
+        # Its name decides. The table by value grows with each combination of flags that anybody makes.
+        guard_table(tx, kind, "_member_map_", (item.value._name_,))
+    else:
+        guard_table(tx, kind, "_value2member_map_", (item.value,))
     return found
