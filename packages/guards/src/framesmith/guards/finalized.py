@@ -16,7 +16,7 @@ from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.imported import is_namespace
 
 # Objects walked before a search gives up and says "yes": the value is treated as finalized, which only ends the entry
-# earlier. 1000 take about a millisecond, once for each value that frames let go of.
+# earlier. What is plain does not count, and is passed over many at a time: a guard searches at each call.
 _FAR: Final = 1000
 # What a search does not walk into. Classes, modules, code and plain values lead to nothing that ends with them, and from
 # functions and models one gets to the whole program; what ends with those is seen by the interpreter, value by value.
@@ -38,6 +38,10 @@ _NO_HOLDERS: Final = (
 CHAINS: Final = (zip, enumerate, map, filter, itertools.chain, itertools.islice)
 # Nothing ends with these, nor with a list or tuple of these.
 _PLAIN: Final = frozenset({type(None), int, float, bool, str, bytes, torch.dtype})
+# By identity: a metaclass of the user may define `__hash__`.
+_PLAIN_IDS: Final = frozenset(map(id, _PLAIN))
+# Tensors are not finalized, but may have weak references.
+_WITH_TENSORS: Final = _PLAIN_IDS | {id(torch.Tensor), id(torch.nn.Parameter)}
 
 
 def is_finalized(value: object) -> bool:
@@ -60,11 +64,19 @@ def inner_objects(iterator: object) -> list[object]:
 
 def holds_finalized(value: object) -> bool:
     """Whether an existing container or object leads to something that is finalized; True after a long search."""
-    return leads_to_any(value, is_finalized)
+    return leads_to_any(value, is_finalized, plain=_WITH_TENSORS)
 
 
-def leads_to_any(value: object, is_wanted: Callable[[object], bool], most: int = _FAR) -> bool:
-    """Whether an existing container or object leads to what is wanted; True after `most` objects without an answer."""
+def leads_to_any(
+    value: object,
+    is_wanted: Callable[[object], bool],
+    most: int = _FAR,
+    plain: frozenset[int] = _PLAIN_IDS,
+) -> bool:
+    """Whether an existing container or object leads to what is wanted; True after `most` objects without an answer.
+
+    `plain`: the ids of the types of which nothing is wanted.
+    """
     todo, seen = [value], {id(value)}
     while todo:
         if len(seen) > most:
@@ -72,7 +84,12 @@ def leads_to_any(value: object, is_wanted: Callable[[object], bool], most: int =
         holder = todo.pop()
         if issubclass(type(holder), _NO_HOLDERS) or is_namespace(holder):
             continue
-        for held in gc.get_referents(holder):
+        found = gc.get_referents(holder)
+        if plain.issuperset(map(id, map(type, found))):
+            continue
+        for held in found:
+            if id(type(held)) in plain:
+                continue
             if is_wanted(held):
                 return True
             if id(held) not in seen:
@@ -82,18 +99,9 @@ def leads_to_any(value: object, is_wanted: Callable[[object], bool], most: int =
 
 
 def ends_unseen(value: object) -> bool:
-    """Whether dropping an existing value runs no code of the user."""
-    if value is None or _is_plain(type(value)):
+    """Whether dropping an existing value runs no code of the user, as far as a search goes: not into functions and tensors."""
+    if id(type(value)) in _WITH_TENSORS:
         return True
-    if type(value) is tuple or type(value) is list:
-        for item in value:
-            if not _is_plain(type(item)):
-                break
-        else:
-            return True
+    if (type(value) is tuple or type(value) is list) and _WITH_TENSORS.issuperset(map(id, map(type, value))):
+        return True
     return not is_finalized(value) and not holds_finalized(value)
-
-
-def _is_plain(cls: type) -> bool:
-    # a metaclass of the user may define `__hash__`
-    return cls in _PLAIN if type(cls) is type else cls is torch.Tensor or cls is torch.nn.Parameter
