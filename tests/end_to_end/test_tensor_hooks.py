@@ -85,6 +85,7 @@ OF_VALUES_USED_BEFORE = {
     "a hook that changes the gradient": "y.register_hook(lambda g: g * 10)",
     "a retained gradient": "y.retain_grad()\nlog.append(y)",
     "a hook behind a break": "torch._dynamo.graph_break()\ny.register_hook(log.append)",
+    "hooks in a loop": "ys = [y, z]; z = z * 2\nfor one in ys: one.register_hook(log.append)",
     "a gradient given to it": "z.sum().backward(inputs=[y], retain_graph=True)\nlog.append(y.grad)",
 }
 

@@ -22,6 +22,7 @@ from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import BACKWARD_CALL
 from framesmith.graph.failures import STEP
 from framesmith.variables.core import TraceContext
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.tensors.tensors import TensorTracker
 
 _ASKING: Final = frozenset({"register_hook", "retain_grad"})
@@ -50,12 +51,17 @@ def _has_history(value: object) -> bool:
 
 
 def _asked_by(tx: TraceContext, frame: Frame) -> Iterator[fx.Node]:
-    """The results in local variables of which the code says `y.register_hook` or `y.retain_grad`."""
+    """The results in local variables of which the code says `y.register_hook` or `y.retain_grad`, and what containers hold in a
+    frame that says so: a loop may take it from there."""
     if _ASKING.isdisjoint(frame.code.co_names):
         return
     operations = frame.reading.operations
     for loaded, asked in pairwise(operations):
         if asked.kind in (Kind.LOAD_METHOD, Kind.LOAD_ATTRIBUTE) and asked.argument in _ASKING:
             value = frame.locals.get(str(loaded.argument)) if loaded.kind is Kind.LOAD_LOCAL else None
-            if isinstance(value, TensorTracker) and value.value is None and value.fake.requires_grad:
-                yield value.graph_node(tx)
+            values = reachable(
+                one for one in frame.locals.values() if not isinstance(one, TensorTracker)
+            ).values()
+            for one in (*values, value):
+                if isinstance(one, TensorTracker) and one.value is None and one.fake.requires_grad:
+                    yield one.graph_node(tx)
