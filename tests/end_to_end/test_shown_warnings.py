@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import logging
 import os
 import sys
 import types
@@ -201,3 +202,17 @@ def test_a_warning_of_an_operation_is_shown_in_its_place(monkeypatch):
         assert history(frontend.compile(through_library, backend="eager")) == history(through_library)
     finally:
         torch.set_warn_always(False)
+
+
+def test_an_operation_that_warns_is_in_the_graph_where_nothing_was_changed_before():
+    def function(x):
+        return torch.nn.functional.mse_loss(x, torch.ones(3, 1))
+
+    with warnings.catch_warnings():
+        logging.captureWarnings(True)
+        try:
+            warnings.simplefilter("ignore")
+            compiled = frontend.compile(function, backend="eager", fullgraph=True)
+            assert torch.equal(compiled(torch.ones(3)), function(torch.ones(3)))
+        finally:
+            logging.captureWarnings(False)
