@@ -79,6 +79,7 @@ REFUSED = {
     "a sort of complex numbers": "y.to(torch.complex64).sort()",
     "the largest complex number": "y.to(torch.complex64).max()",
     "bits of half precision": "~y.half()",
+    "a number shifted by floats": "1 << y",
 }
 
 

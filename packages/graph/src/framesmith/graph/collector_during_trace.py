@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 _FORK_TIMEOUT: Final = 10.0
-"""Seconds. A trace may compile for minutes, or wait for the forking thread: then the child is as Python makes it."""
+"""Seconds. A trace may wait for the forking thread, or be long: then the child is as Python makes it."""
 _PAUSE: Final = 0.001
 
 _lock = threading.RLock()

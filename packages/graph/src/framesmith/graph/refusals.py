@@ -55,6 +55,12 @@ _FOR_INTEGERS: Final = frozenset(
         "__rand__",
         "__ror__",
         "__rxor__",
+        "lshift",
+        "rshift",
+        "__lshift__",
+        "__rshift__",
+        "__rlshift__",
+        "__rrshift__",
     ]
 )
 """Without a kernel for floats and complex numbers, float32 included."""
