@@ -20,7 +20,7 @@ from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED
 from framesmith.frontend.compile_arguments import require_options
-from framesmith.frontend.directives import is_disabled
+from framesmith.frontend.disabled import is_disabled
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY

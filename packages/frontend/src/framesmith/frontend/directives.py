@@ -3,11 +3,10 @@
 `graph_break` and `is_compiling` are in `known_functions`, with what they do while tracing.
 """
 
-import functools
 import weakref
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import torch
 
@@ -18,6 +17,7 @@ from framesmith.frontend.argument_checks import (
     name_of,
     require_flag,
 )
+from framesmith.frontend.disabled import calls_compiled_form, is_disabled, make_native
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.torch_settings import warn_once
@@ -26,7 +26,7 @@ from framesmith.graph.break_kinds import CALL_SIGNATURE
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.compiled import call_owner, original_of
-from framesmith.variables.callables.functions import DISABLED_MARK, FunctionTracker
+from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import (
     DuplicateRow,
     PendingCall,
@@ -75,36 +75,14 @@ def _disable_object(fn: object, recursive: bool, reason: str | None) -> object:
         return _disable_class(fn, reason)
     if isinstance(fn, torch.nn.Module) and calls_compiled_form(type(fn)):
         # as `compile(module)` does: in place, without a reference cycle (ADR 0013, 0014)
-        native = _disable_function(call_owner, reason)
+        native = make_native(call_owner, reason)
         # what a graph break names
         native.__module__, native.__qualname__ = type(fn).__module__, type(fn).__qualname__
         fn._compiled_call_impl = MethodType(native, weakref.ref(fn))
         return fn
     if isinstance(fn, FunctionType):
-        return _disable_function(original_of(fn), reason)
-    return _disable_function(cast(Callable[..., object], fn), reason)
-
-
-def _disable_function(fn: Callable[..., object], reason: str | None) -> FunctionType:
-    @functools.wraps(fn)
-    def native(*args: Any, **kwargs: Any) -> Any:
-        return fn(*args, **kwargs)
-
-    native.__dict__[DISABLED_MARK] = reason or True
-    return cast(FunctionType, native)
-
-
-_NATIVE: Final = _disable_function(call_owner, None).__code__
-
-
-def is_disabled(value: object) -> bool:
-    """Whether `disable` made this function, or the form of a module that is stored in place.
-
-    By the code that all of them have: `functools.wraps` copies the mark.
-    """
-    if isinstance(value, MethodType):
-        value = value.__func__
-    return isinstance(value, FunctionType) and value.__code__ is _NATIVE
+        return make_native(original_of(fn), reason)
+    return make_native(cast(Callable[..., object], fn), reason)
 
 
 def _disable_class(cls: type, reason: str | None) -> type:
@@ -112,14 +90,8 @@ def _disable_class(cls: type, reason: str | None) -> type:
     for name in ("__init__", "_call_impl" if issubclass(cls, torch.nn.Module) else "__call__"):
         found = static_lookup(cls, name)
         if isinstance(found, FunctionType) and not is_disabled(found):
-            setattr(cls, name, _disable_function(found, reason))
+            setattr(cls, name, make_native(found, reason))
     return cls
-
-
-def calls_compiled_form(cls: type[torch.nn.Module]) -> bool:
-    """Whether a call of a module of this class runs the form of it that is stored in place."""
-    is_script = issubclass(cls, torch.jit.ScriptModule)
-    return not is_script and static_lookup(cls, "__call__") is static_lookup(torch.nn.Module, "__call__")
 
 
 def allow_in_graph(fn: Callable[..., object] | Iterable[Callable[..., object]]) -> Any:

@@ -14,9 +14,9 @@ from framesmith.frontend.tracing.opcodes.table import (
     OpcodeRows,
     Outcome,
 )
+from framesmith.variables.core.attribute_errors import complete_error
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.core.observed import ObservedException
-from framesmith.variables.objects.attribute_errors import complete_error
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.super_objects import make_super
 from framesmith.variables.tensors.tensor_methods import TensorMethod
