@@ -6,12 +6,12 @@ The methods of `object` that do the same are in `objects.object_methods`.
 from typing import Final
 
 from framesmith.guards.class_lookup import class_name
+from framesmith.variables.core.attribute_errors import complete_error
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.objects.attribute_errors import complete_error
 
 ROWS: Final = Rows()
 

@@ -25,7 +25,7 @@ ROWS: Final = Rows()
 
 @final
 class OperatorObject(Tracker):
-    """`kind(*operands, **named)`, with `kind` one of the three classes."""
+    """`cls(*operands, **named)`, with `cls` one of the three classes."""
 
     def __init__(
         self,

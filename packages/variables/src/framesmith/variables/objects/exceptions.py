@@ -20,13 +20,13 @@ from framesmith.guards.kinds import Identical, NotIdentical, TypeIs
 from framesmith.guards.sources import Attribute
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.core.attribute_errors import NULL
 from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import EXCEPTION_MAKER, raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import lazy
-from framesmith.variables.objects.attribute_errors import NULL
 from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.exception_chains import chain_to_caller
 from framesmith.variables.objects.instance_writing import find_solid_base, replay_instance, write_attributes
@@ -308,7 +308,7 @@ class TracebackTracker(Tracker):
 
 @ROWS.entry(EXCEPTION_MAKER, None)
 def make_exception(cls: type[BaseException], args: tuple[Tracker, ...]) -> Tracker:
-    """The tracker of `kind(*args)` for an exception class."""
+    """The tracker of `cls(*args)` for an exception class."""
     exception = ExceptionTracker(cls, args)
     exception.fields.update(initial_fields(cls, args, {}))
     return exception

@@ -19,6 +19,7 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.guards.kinds import TypeIs
 from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.core.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.core.base import (
     Arguments,
     FieldDescriptor,
@@ -38,7 +39,6 @@ from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects import container_slots, object_slots, operator_slots
-from framesmith.variables.objects.attribute_errors import missing_attribute, missing_slot
 from framesmith.variables.objects.dataclasses import dataclass_key
 from framesmith.variables.objects.descriptors import NATIVE_METHODS, InplaceMethod, begin_get, set_through
 from framesmith.variables.objects.instance_writing import build_instance, replay_instance

@@ -10,6 +10,7 @@ from typing import Final
 
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.builtin_types.unhashable_keys import UnhashableValue
+from framesmith.variables.core.attribute_errors import missing_attribute
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -21,7 +22,6 @@ from framesmith.variables.core.base import (
 from framesmith.variables.core.cpython_messages import find_message, find_wrong_result_text
 from framesmith.variables.core.observed import ObservedException, is_observed_instance
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.objects.attribute_errors import missing_attribute
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.item_iterators import ItemIterator
 from framesmith.variables.objects.special_methods import (

@@ -16,12 +16,12 @@ from framesmith.guards.sources import Attribute, CallResult, InstanceItem, Item
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
+from framesmith.variables.core.attribute_errors import missing_attribute
 from framesmith.variables.core.base import FieldDescriptor, TraceContext, Tracker
 from framesmith.variables.core.builtin_type import is_generic_access
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.restored_values import is_same_value
 from framesmith.variables.core.wrap_rules import wrap_found
-from framesmith.variables.objects.attribute_errors import missing_attribute
 
 
 def has_dict(cls: type) -> bool:

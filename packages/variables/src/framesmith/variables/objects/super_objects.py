@@ -26,7 +26,7 @@ _NO_SUBTYPE, _NO_INSTANCE = (
 @final
 class SuperTracker(Tracker):
     """A super object. Invariant: `start` is in the resolution order
-    of `kind`; `receiver` is the object, or the class itself."""
+    of `cls`; `receiver` is the object, or the class itself."""
 
     def __init__(self, start: type, receiver: Tracker, cls: type) -> None:
         self.start = start
