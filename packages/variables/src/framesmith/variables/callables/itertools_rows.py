@@ -207,9 +207,24 @@ def call_combinations_with(tx: TraceContext, iterable: Tracker, r: Tracker) -> T
     return _choices(kind, kind(range(len(pool)), size), pool, size)
 
 
+def _refuses_first() -> bool:
+    """Whether `combinations` refuses a negative size before it takes the items."""
+    items = iter((None,))
+    try:
+        itertools.combinations(items, -1)
+    except ValueError:
+        return any(True for _ in items)
+    raise AssertionError("combinations takes a negative size")
+
+
+_REFUSES_FIRST: Final = _refuses_first()
+
+
 def _pool_and_size(tx: TraceContext, iterable: Tracker, r: Tracker) -> tuple[tuple[Tracker, ...], int]:
-    """The items, and how many are chosen; that is read first, and whether it is negative asked last."""
+    """The items, and how many are chosen; that is read first, and whether it is negative asked last (since 3.15 first)."""
     size = _size_of(tx, r)
+    if size < 0 and _REFUSES_FIRST:
+        raise_observed(tx, ValueError, _NEGATIVE_R)
     pool = tuple(unpack(tx, iterable, asks=TUPLE_ASKS))
     if size < 0:
         raise_observed(tx, ValueError, _NEGATIVE_R)

@@ -131,7 +131,7 @@ def enum_contains(tx: TraceContext, cls: Tracker, item: Tracker, /) -> Tracker:
     found = fold(tx, lambda member: member in kind, (item,))
     if isinstance(item.value, kind):
         # Its name decides. The table by value grows with each combination of flags that anybody makes.
-        guard_table(tx, kind, "_member_map_", (item.value._name_,))
+        guard_table(tx, kind, "_member_map_", (getattr(item.value, "_name_", None),))
     else:
         guard_table(tx, kind, "_value2member_map_", (item.value,))
     return found
