@@ -94,7 +94,11 @@ def test_only_an_exception_class_is_called_to_be_a_cause(cause) -> None:
     check(f)
 
 
-@pytest.mark.parametrize("owner", [torch.nn.Linear(1, 1), [], 3, int, print])
+class Items(list):
+    """A class in Python over a builtin one."""
+
+
+@pytest.mark.parametrize("owner", [torch.nn.Linear(1, 1), [], 3, int, ValueError(), Items(), print])
 def test_an_attribute_error_names_what_was_read(owner) -> None:
     def f(owner):
         try:

@@ -2,7 +2,7 @@
 
 from typing import Final, NoReturn
 
-from framesmith.guards.class_lookup import class_name, module_of, qualified_name
+from framesmith.guards.class_lookup import class_name, flags_of, module_of, qualified_name
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.observed import ObservedException, is_observed_instance
@@ -50,9 +50,9 @@ def _probe(name: str) -> tuple[str, bool]:
     raise AssertionError(f"_Probe takes an attribute {name!r}")
 
 
-def _deletion_has_fields() -> bool:
+def _deletion_has_fields(value: object) -> bool:
     try:
-        delattr(_DictProbe(), "absent")
+        delattr(value, "absent")
     except AttributeError as error:
         return error.name is not None
     raise AssertionError("an attribute that is not there can be deleted")
@@ -62,7 +62,12 @@ def _deletion_has_fields() -> bool:
 _READING: Final = "'{kind}' object has no attribute '{name}'"
 _STORING: Final = _probe("absent")
 _READ_ONLY: Final = _probe("entry")
-_DELETING: Final = (_READING, _deletion_has_fields())
+# CPython deletes in two ways: from values inside the instance, which its class says by a flag (3.13), and from a dictionary.
+_INLINE_VALUES: Final = 1 << 2
+_DELETION_HAS_FIELDS: Final = {
+    flags_of(type(value)) & _INLINE_VALUES: _deletion_has_fields(value)
+    for value in (_DictProbe(), Exception())
+}
 _SLOTS_NAME_MODULES: Final = _names_modules()
 
 
@@ -78,7 +83,7 @@ def missing_attribute(
     """Raise the AttributeError of `receiver.name`, of storing into it, or of deleting it from the instance dictionary."""
     template, has_fields = (_READING, True)
     if deleting:
-        template, has_fields = _DELETING
+        has_fields = _DELETION_HAS_FIELDS[flags_of(receiver.python_type) & _INLINE_VALUES]
     elif storing:
         template, has_fields = _READ_ONLY if read_only else _STORING
     error = new_exception(tx, AttributeError, template.format(kind=type_name(receiver), name=name))
