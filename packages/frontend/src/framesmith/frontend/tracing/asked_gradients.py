@@ -55,13 +55,15 @@ def _asked_by(tx: TraceContext, frame: Frame) -> Iterator[fx.Node]:
     frame that says so: a loop may take it from there."""
     if _ASKING.isdisjoint(frame.code.co_names):
         return
-    operations = frame.reading.operations
-    for loaded, asked in pairwise(operations):
-        if asked.kind in (Kind.LOAD_METHOD, Kind.LOAD_ATTRIBUTE) and asked.argument in _ASKING:
-            value = frame.locals.get(str(loaded.argument)) if loaded.kind is Kind.LOAD_LOCAL else None
-            values = reachable(
-                one for one in frame.locals.values() if not isinstance(one, TensorTracker)
-            ).values()
-            for one in (*values, value):
-                if isinstance(one, TensorTracker) and one.value is None and one.fake.requires_grad:
-                    yield one.graph_node(tx)
+    said = [
+        loaded
+        for loaded, asked in pairwise(frame.reading.operations)
+        if asked.kind in (Kind.LOAD_METHOD, Kind.LOAD_ATTRIBUTE) and asked.argument in _ASKING
+    ]
+    if not said:
+        return
+    named = {str(one.argument) for one in said if one.kind is Kind.LOAD_LOCAL}
+    held = reachable(value for value in frame.locals.values() if not isinstance(value, TensorTracker))
+    for one in (*held.values(), *(value for name, value in frame.locals.items() if name in named)):
+        if isinstance(one, TensorTracker) and one.value is None and one.fake.requires_grad:
+            yield one.graph_node(tx)
