@@ -43,6 +43,10 @@ CALLS = [
     "{7: 7}.keys().isdisjoint(given)",
     "dict.fromkeys(given)",
     "set(given)",
+    "set().update(given)",
+    "set().difference_update(given)",
+    "set().isdisjoint(given)",
+    "set().issuperset(given)",
 ]
 
 
@@ -78,6 +82,16 @@ def _rest_after(call, items, make):
         (dict, [(1, 2), 5, (3, 4)]),
         (dict.fromkeys, [1, [], 2]),
         (lambda given: {2: 2}.keys().isdisjoint(given), [1, 2, 3]),
+        (lambda given: {2}.isdisjoint(given), [1, 2, []]),
+        (lambda given: {2}.isdisjoint(given), [1, [], 2]),
+        (lambda given: {2, 1}.issuperset(given), [1, 5, []]),
+        (lambda given: frozenset({2, 1}).issuperset(given), [1, [], 3]),
+        (lambda given: {2, 1}.issubset(given), [1, [], 2]),
+        (lambda given: {2, 1}.intersection(given), [1, 1, 2, []]),
+        (lambda given: {2, 1}.intersection([1], given), [1, 1, 2, []]),
+        (lambda given: {2, 1}.intersection_update(given), [5, 2, 1, []]),
+        (lambda given: set().intersection(given), [5, 2]),
+        (lambda given: {2, 1}.difference(given), [2, 1, 3]),
     ],
 )
 def test_an_end_or_an_error_leaves_the_rest(call, items, make) -> None:
@@ -132,3 +146,43 @@ def test_sums_of_numbers_that_change_are_right(make) -> None:
         x.resize_(x.shape[0] + 1).fill_(1)
 
     check(f, torch.ones(5), 7, 0.5, change=change)
+
+
+UPDATES = """
+def items(given, held):
+    for item in given:
+        if item == 3:
+            raise ValueError(len(held))
+        yield item
+        given.append(len(held)) if len(given) < 6 else None
+def f(held):
+    try:
+        held.METHOD(ITEMS)
+    except (TypeError, ValueError) as error:
+        return repr(error), [*held]
+    return [*held]
+def args():
+    return (set(HELD),)
+"""
+
+
+@pytest.mark.parametrize(
+    "method", ["update", "difference_update", "symmetric_difference_update", "intersection_update"]
+)
+@pytest.mark.parametrize(
+    "items",
+    [
+        "items([1, 2], held)",
+        "items([2, 7, 3, 8], held)",
+        "[7, [], 2]",
+        "(2, {1}, 7)",
+        "iter([2, 8, [], 1])",
+        "[9, 1], [2, []], [6]",
+        "{7: 7, 2: 1}, items([1, 3], held)",
+        "(item for item in (1, 9, 1, 9, 2) if item not in held)",
+        "map(len, ['a', 'bc', 3])",
+    ],
+)
+@pytest.mark.parametrize("held", [(1, 2, 5, 6), ()])
+def test_a_set_is_updated_item_by_item(method, items, held) -> None:
+    check_source(UPDATES.replace("METHOD", method).replace("ITEMS", items).replace("HELD", str(held)))

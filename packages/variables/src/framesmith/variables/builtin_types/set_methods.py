@@ -3,14 +3,15 @@
 The tracker is in `builtin_types.sets`.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
 from framesmith.variables.builtin_types.iterators import take_items
 from framesmith.variables.builtin_types.set_items import is_exact, make_item_key
 from framesmith.variables.builtin_types.set_recipes import Content, Items, Operand, items_of_keys
 from framesmith.variables.builtin_types.sets import SetTracker, find_set_part, make_set_tracker
-from framesmith.variables.builtin_types.unhashable_keys import Use, as_common_item, as_set_item, hash_key_of
+from framesmith.variables.builtin_types.unhashable_keys import as_common_item, as_set_item, hash_key_of
+from framesmith.variables.builtin_types.unspecialized_keys import is_unspecialized_key
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
@@ -21,19 +22,35 @@ ROWS: Final = Rows()
 NONE = Constant(None)
 
 
-def operand(tx: TraceContext, iterable: Tracker, use: Use = as_set_item) -> Operand:
-    """An argument of a set method, which may be any iterable; `use`: what the method does with an item."""
+def operand(tx: TraceContext, iterable: Tracker, met_by: SetTracker | None = None) -> Operand:
+    """An argument of a set method, which may be any iterable; `met_by`: the set that an intersection is made with."""
     found = find_set_part(tx, iterable)
     if found is not None:
         return found.operand(tx)
     items, keys = list[Tracker](), list[Hashable]()
+    use = as_set_item if met_by is None else as_common_item
+    members = frozenset() if met_by is None else met_by.read_all(tx)
+    met = set[Hashable]()
     for item in take_items(tx, iterable):
         items.append(item.realize())
         keys.append(make_item_key(hash_key_of(tx, items[-1], use)))
-    # by identity of the key, since of two equal items the set keeps one or the other, object included
-    trackers = {id(key): item for key, item in zip(keys, items, strict=True)}
+        if keys[-1] in members:
+            met.add(keys[-1])
+            # an intersection takes no more once all members were met
+            if len(met) == len(members):
+                break
     # a real dict is given for a dict: C code then takes its keys without hashing them, and presizes
-    given = dict.fromkeys(keys) if iterable.python_type is dict else keys
+    return _operand_of(dict.fromkeys(keys) if iterable.python_type is dict else keys, items, keys)
+
+
+def _operand_of(
+    given: list[Hashable] | dict[Hashable, None],
+    items: Sequence[Tracker],
+    keys: Sequence[Hashable] | None = None,
+) -> Operand:
+    """The operand that C code reads as `given`; `keys`: the item keys of the items, where `given` may hold fewer."""
+    # by identity of the key, since of two equal items the set keeps one or the other, object included
+    trackers = {id(key): item for key, item in zip(given if keys is None else keys, items, strict=True)}
     return Operand(given, trackers, items_of_keys(given, trackers))
 
 
@@ -140,8 +157,38 @@ def _updates(method: Callable[..., None], symbol: str) -> None:
     @ROWS.call(method)
     def change(tx: TraceContext, self: SetTracker, /, *others: Tracker) -> Tracker:
         for other in others:
-            self.update(tx, symbol, operand(tx, other))
+            if other.python_type is dict or find_set_part(tx, other) is not None:
+                self.update(tx, symbol, operand(tx, other))
+            else:
+                _update_by_items(tx, self, symbol, other)
         return NONE
+
+
+def _update_by_items(tx: TraceContext, self: SetTracker, symbol: str, iterable: Tracker) -> None:
+    """`self |= iterable` or `self -= iterable` as C code does it: the set holds what each item did before the next one
+    is computed, so that code of the iterable sees it, and an error leaves it."""
+    # the items of these exist already: one operation that stands for many
+    is_plain = iterable.python_type in (list, tuple)
+    if is_plain and not self.has_unread_items:
+        items = [item.realize() for item in take_items(tx, iterable)]
+        if not any(is_unspecialized_key(item) for item in items):
+            _update_at_once(tx, self, symbol, items)
+            return
+    for item in take_items(tx, iterable):
+        if symbol == "|":
+            self.add(tx, item)
+        else:
+            self.discard_key(tx, make_item_key(hash_key_of(tx, item.realize(), as_set_item)))
+
+
+def _update_at_once(tx: TraceContext, self: SetTracker, symbol: str, items: Sequence[Tracker]) -> None:
+    keys = list[Hashable]()
+    try:
+        for item in items:
+            keys.append(make_item_key(hash_key_of(tx, item, as_set_item)))
+    finally:
+        # those before an item without a hash have been used
+        self.update(tx, symbol, _operand_of(keys, items[: len(keys)]))
 
 
 def _register_combination(name: str) -> None:
@@ -151,9 +198,9 @@ def _register_combination(name: str) -> None:
         # without operands each of the three is a copy
         if not others:
             return result.copy(tx, frozenset if issubclass(result.cls, frozenset) else set)
-        use = as_common_item if name == "intersection" else as_set_item
         for other in others:
-            result = result.combine(tx, _method(name), operand(tx, other, use))
+            met_by = result if name == "intersection" else None
+            result = result.combine(tx, _method(name), operand(tx, other, met_by))
         return result
 
 
@@ -165,11 +212,17 @@ def _method(name: str) -> Callable[..., Content]:
     return call
 
 
-def _register_test(name: str) -> None:
+def _register_test(name: str, stops_at: bool | None = None) -> None:
+    """A question about another set or iterable; `stops_at`: whether an item that is (or is not) a member ends it."""
+
     @ROWS.call(getattr(set, name), getattr(frozenset, name))
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         content = require_set(tx, self).read_all(tx)
-        return Constant(bool(getattr(content, name)(operand(tx, other).keys)))
+        if stops_at is None or find_set_part(tx, other) is not None:
+            return Constant(bool(getattr(content, name)(operand(tx, other).keys)))
+        keys = (make_item_key(hash_key_of(tx, item.realize(), as_set_item)) for item in take_items(tx, other))
+        # the items behind that one stay in an iterator
+        return Constant(all((key in content) is not stops_at for key in keys))
 
 
 _updates(set.update, "|")
@@ -186,8 +239,13 @@ def set_symmetric_update(tx: TraceContext, self: SetTracker, other: Tracker, /) 
 @ROWS.call(set.intersection_update)
 def set_intersection_update(tx: TraceContext, self: SetTracker, /, *others: Tracker) -> Tracker:
     """`self.intersection_update(*others)`."""
+    met_by, operands = self, list[Operand]()
     for other in others:
-        self.update(tx, "&", operand(tx, other, as_common_item))
+        operands.append(operand(tx, other, met_by))
+        met_by = met_by.combine(tx, _method("intersection"), operands[-1])
+    # C code changes the set once all are read, so an error leaves it as it was
+    for given in operands:
+        self.update(tx, "&", given)
     return NONE
 
 
@@ -199,5 +257,6 @@ def set_symmetric_difference(tx: TraceContext, self: Tracker, other: Tracker, /)
 
 for _name in ("union", "intersection", "difference"):
     _register_combination(_name)
-for _name in ("issubset", "issuperset", "isdisjoint"):
-    _register_test(_name)
+_register_test("issubset")
+_register_test("issuperset", stops_at=False)
+_register_test("isdisjoint", stops_at=True)

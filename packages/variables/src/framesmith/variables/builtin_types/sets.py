@@ -201,7 +201,10 @@ class SetTracker(Tracker):
 
     def discard(self, tx: TraceContext, item: Tracker) -> bool:
         """Remove an item; False when it was not in the set."""
-        key = search_key(tx, item.realize())
+        return self.discard_key(tx, search_key(tx, item.realize()))
+
+    def discard_key(self, tx: TraceContext, key: Hashable) -> bool:
+        """Remove the item with this item key; False when there was none."""
         if key not in self.read_all(tx):
             return False
         self.change(tx).discard(key)
