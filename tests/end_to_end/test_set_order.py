@@ -172,3 +172,35 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_text_shows_the_items_of_a_set(text: str) -> None:
     check_source(f"{HEAD}kinds = {{int, str, float, list}}\ndef f(x):\n    return {TEXTS[text]}, x + 1\n")
+
+
+HISTORIES = """
+import random
+def f(held):
+    CALL
+    return list(made), made
+def args():
+    chance = random.Random(SEED)
+    held = set()
+    for _ in range(chance.randint(0, 60)):
+        if chance.random() < 0.6:
+            held.add(chance.randrange(0, 200) * chance.choice([1, 8, 32]))
+        elif held:
+            held.discard(chance.choice(sorted(held)))
+    return (held,)
+"""
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 5))
+@pytest.mark.parametrize(
+    "call",
+    [
+        "made = held.copy(); held.add(16)",
+        "made = set(held); held.add(16); made.add(24)",
+        "made = {1} | held; held.add(3)",
+        "made = held - {8}; held.clear()",
+        "made = frozenset(held); held.discard(0)",
+    ],
+)
+def test_a_copy_of_a_set_that_changes_later_has_its_order(call: str, seed: int) -> None:
+    check_source(HISTORIES.replace("CALL", call).replace("SEED", str(seed)))

@@ -41,19 +41,23 @@ class Items:
 @final
 @dataclass(frozen=True, slots=True)
 class ExistingSet:
-    """A set from outside the trace, and the items that it had when it was used."""
+    """A set from outside the trace, and the items that it had when it was used; `keeps_order`: whether a set that is
+    made of these has the same memory layout."""
 
     tracker: Tracker
     items: tuple[Tracker, ...]
     is_changed: Callable[[], bool]
+    keeps_order: bool
     depth: int = 0
 
     def text(self, writer: Writer) -> str:
-        """The set itself, or a set of the items that it had, where the trace has changed it since."""
-        kind = writer.constant(set, "set")
-        return (
-            f"{kind}({Items(self.items).text(writer)})" if self.is_changed() else writer.value(self.tracker)
-        )
+        """The set itself, or a set of the items that it had, where the trace has changed it since; breaks the graph if
+        that one would have another order."""
+        if not self.is_changed():
+            return writer.value(self.tracker)
+        if not self.keeps_order:
+            self.tracker.unsupported("building a copy of what it was before it changed")
+        return f"{writer.constant(set, 'set')}({Items(self.items).text(writer)})"
 
     def written_trackers(self) -> Iterator[Tracker]:
         """All that `text` writes."""

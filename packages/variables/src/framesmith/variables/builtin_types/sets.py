@@ -38,6 +38,7 @@ from framesmith.variables.builtin_types.set_recipes import (
     copy_in_order,
     is_kept_by_update,
     items_one_by_one,
+    same_layout,
     write_new_set,
 )
 from framesmith.variables.builtin_types.unhashable_keys import as_set_item, hash_key_of
@@ -259,7 +260,12 @@ class SetTracker(Tracker):
         """How the set came to its present state. The history of an
         existing set before the trace shows in its order only."""
         if self.value is not None and not self.log:
-            return ExistingSet(self, tuple(self.members.values()), lambda: bool(self.log))
+            # the content is a set made of the items already, unless it is the existing set itself
+            listed = [*self.content]
+            is_made = self.content is not self.value or same_layout(set(listed), self.content)
+            return ExistingSet(
+                self, tuple(self.members.values()), lambda: bool(self.log), self.is_mirrored and is_made
+            )
         if not self.log:
             return self.start
         return ChangedSet(self.start, tuple(self.log), self.cls, self.start.depth + 1)
