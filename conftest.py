@@ -1,8 +1,9 @@
-"""Settings that all tests share: profiles of hypothesis, and the tests that need a C++ compiler.
+"""Settings that all tests share: profiles of hypothesis, the tests that need a C++ compiler, and the collector.
 
 No fixture lives here, and no torch: the tests of `bytecode` run without it.
 """
 
+import gc
 import os
 import shutil
 import subprocess
@@ -49,3 +50,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = why_no_inductor() if marked else None
     for item in marked if reason else ():
         item.add_marker(pytest.mark.skip(reason=str(reason)))
+
+
+def pytest_collection_finish() -> None:
+    """Take what was imported and collected out of the collector's sight: it is there until the end, and a test that
+    collects garbage would go through it each time, for a second."""
+    gc.collect()
+    gc.freeze()
