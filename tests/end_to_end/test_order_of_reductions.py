@@ -87,6 +87,7 @@ def _rest_after(call, items, make):
         (lambda given: {2, 1}.issuperset(given), [1, 5, []]),
         (lambda given: frozenset({2, 1}).issuperset(given), [1, [], 3]),
         (lambda given: {2, 1}.issubset(given), [1, [], 2]),
+        (lambda given: {2, 1}.issubset(given), [1, 2, 3]),
         (lambda given: {2, 1}.intersection(given), [1, 1, 2, []]),
         (lambda given: {2, 1}.intersection([1], given), [1, 1, 2, []]),
         (lambda given: {2, 1}.intersection_update(given), [5, 2, 1, []]),

@@ -22,6 +22,16 @@ ROWS: Final = Rows()
 NONE = Constant(None)
 
 
+def _subset_intersects() -> bool:
+    """Whether `issubset` makes an intersection, which stops once all members were met (since CPython 3.12)."""
+    items = iter((1, 2))
+    {1}.issubset(items)
+    return next(items, None) is not None
+
+
+_SUBSET_INTERSECTS: Final = _subset_intersects()
+
+
 def operand(tx: TraceContext, iterable: Tracker, met_by: SetTracker | None = None) -> Operand:
     """An argument of a set method, which may be any iterable; `met_by`: the set that an intersection is made with."""
     found = find_set_part(tx, iterable)
@@ -219,7 +229,8 @@ def _register_test(name: str, stops_at: bool | None = None) -> None:
     def test(tx: TraceContext, self: Tracker, other: Tracker, /) -> Tracker:
         content = require_set(tx, self).read_all(tx)
         if stops_at is None or find_set_part(tx, other) is not None:
-            return Constant(bool(getattr(content, name)(operand(tx, other).keys)))
+            met_by = require_set(tx, self) if name == "issubset" and _SUBSET_INTERSECTS else None
+            return Constant(bool(getattr(content, name)(operand(tx, other, met_by).keys)))
         keys = (make_item_key(hash_key_of(tx, item.realize(), as_set_item)) for item in take_items(tx, other))
         # the items behind that one stay in an iterator
         return Constant(all((key in content) is not stops_at for key in keys))
