@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tests.end_to_end.support import check
 from torch.overrides import TorchFunctionMode
 
 from framesmith import frontend
@@ -129,3 +130,27 @@ def test_a_number_in_a_tensor_is_no_reason_for_the_backend_to_begin_again(progra
             (torch.ones(2, dtype=torch.float64), torch.tensor(value, dtype=dtype)) for _ in range(2)
         )
         assert torch.equal(compiled(*one), program(*other)) and torch.equal(one[1], other[1])
+
+
+def test_repeated_blocks_with_a_conversion_that_does_nothing_are_compiled_beside_a_write():
+    """What the finished graph does without is still known to the copies of its results."""
+
+    class Norm(torch.nn.Module):
+        def forward(self, h):
+            return h * torch.rsqrt(h.to(torch.float32).pow(2).mean(-1, keepdim=True) + 1e-6)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norms = torch.nn.ModuleList([Norm() for _ in range(4)])
+            self.linear = torch.nn.Linear(8, 8)
+            self.register_buffer("calls", torch.zeros(1))
+
+        def forward(self, x):
+            h = self.linear(x)
+            for norm in self.norms:
+                h = norm(h) + h
+            self.calls.add_(1)
+            return h
+
+    check(Net(), torch.randn(3, 8), backend="aot_eager", breaks=0, tolerance=1e-6)

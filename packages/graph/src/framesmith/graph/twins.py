@@ -57,7 +57,8 @@ class CopiedResults:
         operands: Sequence[torch.Tensor],
         pairs: Sequence[tuple[torch.Tensor, torch.Tensor]],
     ) -> None:
-        self._nodes = nodes
+        # with their arguments: those of a node are gone once the finished graph does without it
+        self._nodes = [(node, node.args, node.kwargs) for node in nodes]
         self._known = known
         self._operands = [id(operand) for operand in operands]
         self._results = [id(first) for first, _ in pairs]
@@ -101,8 +102,8 @@ class CopiedResults:
             return values[node]
 
         found: dict[int, torch.Tensor] = {}
-        for node in self._nodes:
-            args, kwargs = fx.node.map_arg((node.args, node.kwargs), value_of)
+        for node, given, keywords in self._nodes:
+            args, kwargs = fx.node.map_arg((given, keywords), value_of)
             target: Any = node.target
             if node.op == "call_method":
                 target, args = getattr(args[0], target), args[1:]
