@@ -4,6 +4,8 @@ import pytest
 from tests.end_to_end.perturbed import check_changes
 from tests.end_to_end.support import check_source
 
+from framesmith import frontend
+
 INSTANCE = "class A:\n    n = 3\n    def __init__(self): self.v = 2\na, b = A(), A()\n"
 _TAKE = "def take(): del {cls}.{name}\n"
 # special method: (value, program); it is put on the class after the first call, then taken off.
@@ -523,3 +525,40 @@ def test_what_a_class_holds_is_replaced_by_an_equal_object_which_changes_then(na
         f"def change(): {change}\n"
         "changes = [replace, change, replace, change]\n"
     )
+
+
+ABSTRACT = """
+class A:
+    pass
+def f():
+    global calls
+    calls += 1
+    A.__abstractmethods__ = frozenset({"g"}) if calls == 2 else frozenset()
+    return make()
+def make():
+    try:
+        return type(A()).__name__
+    except TypeError as error:
+        return str(error)
+calls = 0
+"""
+
+
+def test_a_class_that_becomes_abstract_has_no_instances() -> None:
+    check_source(ABSTRACT)
+
+
+def test_a_class_that_becomes_abstract_between_calls_has_no_instances() -> None:
+    class A:
+        pass
+
+    def make(x):
+        try:
+            return x, isinstance(A(), A)
+        except TypeError as error:
+            return x, str(error)
+
+    compiled = frontend.compile(make, backend="eager")
+    for names in ((), ("g",), ()):
+        A.__abstractmethods__ = frozenset(names)
+        assert compiled(1) == make(1)

@@ -11,7 +11,7 @@ from framesmith.guards.sources.base import Source
 #: Special names that no operation reads: documentation, caches of annotations and the like.
 _DESCRIPTIONS: Final = frozenset(
     {"__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__", "__doc__", "__module__",
-     "__qualname__", "__name__", "__signature__", "__abstractmethods__", "__static_attributes__", "__firstlineno__",
+     "__qualname__", "__name__", "__signature__", "__static_attributes__", "__firstlineno__",
      "__type_params__", "__parameters__", "__weakref__", "__wrapped__", "__test__"}
 )  # fmt: skip
 Items = tuple[tuple[type, tuple[tuple[str, object], ...]], ...]
