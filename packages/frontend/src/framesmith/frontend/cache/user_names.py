@@ -31,7 +31,7 @@ _HIDDEN: Final = re.compile(r"\bhidden_[0-9a-f]+\b")
 _POSITIONAL: Final = re.compile(r"\bargs\[(\d+)\]")
 _BY_KEYWORD: Final = re.compile(r"\bkwargs\['(\w+)'\]")
 # not `*args` of a call, and not an attribute of that name
-_ALL_ARGUMENTS: Final = re.compile(r"(?<![\w*.])(?:args|kwargs)\b")
+_ALL_ARGUMENTS: Final = re.compile(r"(?<![\w*./\\'\"-])(?:args|kwargs)\b(?![/\\'\"-])")
 _WORDS: Final = {"args": "the positional arguments", "kwargs": "the keyword arguments"}
 _UNNAMED: Final = "an intermediate value"
 _BETWEEN: Final = "\x1f"  # the separator of units in ASCII, which no text of a guard has
@@ -74,7 +74,8 @@ class UserNames:
             text = _ALL_ARGUMENTS.sub(lambda found: _WORDS[found[0]], text)
         if not self._own or f"{self._own}." not in text:
             return text
-        return re.sub(rf"(?<![\w.]){re.escape(self._own)}\.(?=\w)", "", text)
+        # not inside of a path, and not where a text begins that the program compares with
+        return re.sub(rf"(?<![\w./\\'\"-]){re.escape(self._own)}\.(?=\w)", "", text)
 
     def rename(self, error: DynamicSizeFixed) -> DynamicSizeFixed:
         """The same error in the words of the user's program."""
