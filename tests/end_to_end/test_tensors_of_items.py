@@ -100,3 +100,13 @@ def test_as_eagerly(name):
     compiled = frontend.compile(function, backend="eager", fullgraph=name in WHOLE)
     for x in (X, X * 2, torch.ones(5, 4), X[:, :4]):
         assert_same(outcome(function, x), outcome(compiled, x))
+
+
+@pytest.mark.parametrize("function", [torch.tensor, torch.as_tensor])
+def test_a_list_that_holds_itself_is_refused_as_eagerly(function):
+    def f(x):
+        held = []
+        held.append(held)
+        return function(held)
+
+    assert_same(outcome(f, X), outcome(frontend.compile(f, backend="eager"), X))

@@ -7,6 +7,7 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.variables.builtin_types.sequences import reaches_itself
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
@@ -29,6 +30,8 @@ def _register(function: Callable[..., object]) -> None:
         convert = tx.registry[TENSOR_SOURCES].get(type(given)) if given is not None else None
         if given is not None and convert is not None:
             return convert(tx, given, dict(kwargs), function is torch.tensor)
+        if given is not None and reaches_itself(given):
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a list that holds itself")
         if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
         items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
