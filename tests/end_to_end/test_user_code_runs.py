@@ -6,6 +6,7 @@ miss and are explained.
 
 import pytest
 from tests.end_to_end.logged import check_log
+from tests.end_to_end.support import check_source
 
 CALLS = """
 log = []
@@ -261,3 +262,35 @@ def test_a_special_method_runs_as_often_as_in_eager(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_code_of_a_class_runs_as_often_as_in_eager(name):
     check_log(CALLS + OTHERS[name] + "changes = [nothing, nothing, swap, nothing]\n")
+
+
+KEYED = """
+calls = []
+class Key:
+    def __init__(self, number):
+        self.number = number
+    def __hash__(self):
+        calls.append("hash")
+        return 1
+    def __eq__(self, other):
+        calls.append("eq")
+        return self.number == other.number
+    def __repr__(self):
+        return f"Key({self.number})"
+class Part(BASE):
+    METHOD = BASE.METHOD
+    def __len__(self):
+        return BASE.__len__(self)
+KEYS = [Key(number) for number in range(4)]
+HELD = Part(dict.fromkeys(KEYS, 1) if BASE is dict else KEYS)
+def f():
+    return len(HELD), len(list(BASE.__iter__(HELD))), len(calls)
+"""
+
+
+@pytest.mark.parametrize("base", ["set", "frozenset", "dict"])
+@pytest.mark.parametrize("method", ["__iter__", "__contains__", "__len__"])
+def test_reading_a_subclass_hashes_no_member(base, method) -> None:
+    if base == "dict" and method == "__iter__":
+        method = "__getitem__"  # one with an `__iter__` of its own is copied item by item
+    check_source(KEYED.replace("BASE", base).replace("METHOD", method))

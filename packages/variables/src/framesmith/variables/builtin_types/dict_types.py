@@ -102,7 +102,10 @@ def default_text(tx: TraceContext, value: Tracker, join: Join) -> str:
 def copy_to_real_dict(value: object) -> dict[object, object]:
     """The items of an instance of a dict subclass, read without overrides of the subclass."""
     assert isinstance(value, dict)
-    # `dict(value)` would call `keys` and `__getitem__` where the subclass has an `__iter__` of its own
+    if not overrides(type(value), dict, "__iter__"):
+        # with the hashes that it knows: no code of the keys runs
+        return dict.copy(value)
+    # this one would call `keys` and `__getitem__` where the subclass has an `__iter__` of its own
     return {key: dict.__getitem__(value, key) for key in dict.__iter__(value)}
 
 

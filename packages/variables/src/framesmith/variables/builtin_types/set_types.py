@@ -48,13 +48,14 @@ def set_text(tx: TraceContext, value: Tracker, join: Join) -> str:
 def copy_to_real_set(value: object) -> set[object]:
     """The members of an instance of a set subclass, read without overrides of the subclass."""
     assert isinstance(value, set)
-    return set(set.__iter__(value))
+    # CPython copies a set, of a subclass too, with the hashes that it knows: no code of the members runs
+    return set(value)
 
 
 def copy_to_real_frozenset(value: object) -> frozenset[object]:
     """As `copy_to_real_set`."""
     assert isinstance(value, frozenset)
-    return frozenset(frozenset.__iter__(value))
+    return frozenset(value)
 
 
 def reduce_set(tx: TraceContext, value: Tracker) -> Tracker:
