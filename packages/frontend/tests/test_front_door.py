@@ -325,3 +325,9 @@ def test_a_dotted_name_leads_to_the_real_object() -> None:
 
 def test_an_unknown_case_of_the_demo_is_refused(capsys) -> None:
     assert command.run_demo(["nothing"], None, False) == 2 and "no case is called" in capsys.readouterr().out
+
+
+def test_equal_frames_in_a_row_are_counted() -> None:
+    place = user_lines.UserLocation("/no/such/file.py", 3, "deeper")
+    said = user_lines.stack_text((place,) * 250).splitlines()
+    assert len(said) == 4 and said[-1] == "  [Previous line repeated 247 more times]"

@@ -6,6 +6,7 @@ import os
 import re
 import sysconfig
 from collections.abc import Sequence
+from itertools import groupby
 from types import CodeType
 from typing import Final, NamedTuple
 
@@ -16,6 +17,7 @@ from framesmith.frontend.user_warnings import is_ours_file
 _TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 _STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED: Final = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
+_MOST_EQUAL: Final = 3  # as CPython's own tracebacks
 _LONGEST: Final = 60
 _PLACE: Final = re.compile(r"(.*):(\d+) in (.*)")
 
@@ -69,13 +71,17 @@ def source_of(file: str, line: int, end_line: int, column: int, end_column: int)
 
 
 def stack_text(stack: Sequence[UserLocation]) -> str:
-    """The frames as a traceback shows them, the outermost first."""
+    """The frames as a traceback shows them, the outermost first; of many equal ones in a row, the first three."""
     lines: list[str] = []
-    for file, line, function in stack:
-        lines.append(f'  File "{file}", line {line}, in {function}\n')
+    for place, frames in groupby(stack):
+        count = len([*frames])
+        file, line, function = place
         source = source_line(file, line)
-        if source:
-            lines.append(f"    {source}\n")
+        shown = f'  File "{file}", line {line}, in {function}\n' + (f"    {source}\n" if source else "")
+        lines += [shown] * min(count, _MOST_EQUAL)
+        if count > _MOST_EQUAL:
+            more = count - _MOST_EQUAL
+            lines.append(f"  [Previous line repeated {more} more time{'s' if more > 1 else ''}]\n")
     return "".join(lines)
 
 
