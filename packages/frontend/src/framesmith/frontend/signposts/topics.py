@@ -12,13 +12,29 @@ from framesmith.frontend.signposts.topic import Topic
 TOPICS: Final = (
     Topic(
         "guards on the shape of a tensor",
-        ("tensor shape guard", "size guard", "shape guard", "tensor size"),
+        (
+            "tensor shape guard",
+            "size guard",
+            "shape guard",
+            "tensor size",
+            "tensor shape check",
+            "tensor guard",
+        ),
         (
             ("made when a tensor is read", "wrap_tensor"),
             ("the claim: captured, checked, explained", "TensorIs"),
             ("checked for all tensors of an entry by one call", "program._add_tensors"),
             ("symbolic sizes: decisions become relations", "ShapeRelations"),
             ("the claim on symbolic sizes", "ShapeExpression"),
+        ),
+    ),
+    Topic(
+        "a tensor argument, through all layers",
+        ("tensor argument", "tensor input", "walk", "how a call travels"),
+        (
+            ("file by file, from the dispatcher to the guard of the next call", "docs/walks.md"),
+            ("the guard and the placeholder of a tensor are made", "wrap_tensor"),
+            ("the layers, drawn", "docs/architecture.md"),
         ),
     ),
     Topic(
@@ -207,6 +223,9 @@ TOPICS: Final = (
         "automatic dynamic shapes",
         (
             "automatic dynamic",
+            "varying int",
+            "changing int",
+            "number that changes",
             "dynamic shapes",
             "symbolic size",
             "mark_dynamic",
@@ -236,6 +255,8 @@ TOPICS: Final = (
         "a new Python version",
         (
             "new python version",
+            "add python",
+            "new opcode",
             "python version",
             "bytecode version",
             "support a new python",
@@ -251,7 +272,7 @@ TOPICS: Final = (
     ),
     Topic(
         "a new builtin type",
-        ("new builtin type", "builtin type", "new type", "add a type", "tracker"),
+        ("new builtin type", "builtin type", "new type", "add a type", "add a builtin", "tracker"),
         (
             ("the walk through all files", "docs/adding/builtin-type.md"),
             ("what every tracker is", "base.Tracker"),
@@ -264,6 +285,7 @@ TOPICS: Final = (
             "torch function recipe",
             "recipe",
             "new torch function",
+            "add torch op",
             "torch recipe",
             "special treatment torch function",
         ),
