@@ -4,6 +4,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 
+from framesmith import frontend
+
 
 @pytest.mark.parametrize(
     "name", ["__cause__", "__context__", "__traceback__", "__suppress_context__", "args"]
@@ -111,3 +113,26 @@ def test_an_attribute_error_names_what_was_read(owner) -> None:
             return *fields, getattr(error, "name", 0)
 
     check(f, owner)
+
+
+class Many:
+    """Instances may give up their inline values (CPython 3.13) for a dictionary."""
+
+
+def _with_dictionary():
+    many = Many()
+    many.__dict__ = {"a": 1}
+    return many
+
+
+@pytest.mark.parametrize("make", [Many, _with_dictionary])
+def test_an_absent_attribute_is_deleted_as_the_instance_stores_values(make) -> None:
+    def f(one):
+        try:
+            del one.absent
+        except AttributeError as error:
+            return error.name, str(error)
+
+    compiled = frontend.compile(f, backend="eager")
+    for one in (make(), Many(), _with_dictionary()):
+        assert compiled(one) == f(one)

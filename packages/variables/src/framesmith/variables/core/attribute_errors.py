@@ -84,6 +84,9 @@ def missing_attribute(
     template, has_fields = (_READING, True)
     if deleting:
         has_fields = _DELETION_HAS_FIELDS[flags_of(receiver.python_type) & _INLINE_VALUES]
+        # an instance may have given up its values for a dictionary, which nothing tells
+        if receiver.source is not None and has_fields != _DELETION_HAS_FIELDS[0]:
+            receiver.unsupported(f"deleting {name!r}, which it does not have")
     elif storing:
         template, has_fields = _READ_ONLY if read_only else _STORING
     error = new_exception(tx, AttributeError, template.format(kind=type_name(receiver), name=name))
