@@ -87,3 +87,12 @@ REFUSED = {
 def test_an_unused_operation_without_a_kernel_raises(program: str) -> None:
     source = f"{HEAD}def f(x, y):\n    attempt(lambda: ({REFUSED[program]}, log.append(1)))\n    return x, y, log\n"
     check_source(source)
+
+
+@pytest.mark.parametrize("sizes", [(0, 1), (1, 0), (0, 2), (0, 0), (2, 1)])
+@pytest.mark.parametrize("read", ["o.stride()", "o.diagonal().stride(0)", "(o.t() + x).dim_order()"])
+def test_strides_without_elements_are_those_of_the_kernel(sizes, read) -> None:
+    """Fakes compute other strides where no element shows them."""
+    source = "def f(x, y):\n    o = torch.outer(x, y)\n    return " + read
+    args = f"import torch\ndef args(): return [torch.ones({sizes[0]}), torch.ones({sizes[1]})]\n"
+    check_source(args + source)

@@ -53,11 +53,22 @@ BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+# Kernels and fakes of torch choose other strides where there are no elements: `outer` of sizes 0 and 1 gives (1, 0) and (1, 1).
+_BY_STRIDES: Final = ("stride", "dim_order")
+
+
+def _is_empty(fake: torch.Tensor) -> bool:
+    """Whether a dimension is known to have size 0; a symbolic one is at least 2."""
+    return any(type(size) is int and size == 0 for size in fake.shape)
+
+
 def _register_metadata(name: str) -> None:
     def look(tx: TraceContext, self: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
         tensor = require_tensor(self, name)
         values = [argument.as_python_constant() for argument in args]
         keywords = {key: value.as_python_constant() for key, value in kwargs.items()}
+        if name in _BY_STRIDES and tensor.value is None and _is_empty(tensor.fake):
+            raise GraphBreak(TENSOR_INTERNALS, f"Tensor.{name}() of a computed tensor without elements")
         return tensor.metadata(tx, name, *values, **keywords)
 
     # LISTED: before the general row that makes a node of each method, behind a row of its own.
