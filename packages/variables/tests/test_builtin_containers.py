@@ -6,6 +6,8 @@ from collections import OrderedDict, defaultdict, deque
 import pytest
 from support import same_methods
 
+from framesmith.graph.breaks import GraphBreak
+
 VALUES = [0, 1, 2, True, 1.0, "a", "b", None, (1, 2), -3]
 
 
@@ -135,6 +137,7 @@ CASES = [
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.parametrize("make, methods", [pytest.param(*case[1:], id=case[0]) for case in CASES])
 def test_random_methods_give_what_eager_gives(make, methods, existing):
+    broken = 0
     for seed in range(150):
         rng = random.Random(seed)
         start = make(rng)
@@ -142,7 +145,13 @@ def test_random_methods_give_what_eager_gives(make, methods, existing):
         for _ in range(6):
             name = rng.choice(sorted(methods))
             steps.append((name, tuple(draw(rng) for draw in methods[name])))
-        same_methods(start, steps, existing)
+        try:
+            same_methods(start, steps, existing)
+        except GraphBreak as found:
+            # The layout of an existing set comes from the hashes of its strings; a copy in another order is not made.
+            assert "building a copy of what it was before it changed" in str(found)
+            broken += 1
+    assert broken <= (10 if methods is SET and existing else 0)
 
 
 def test_defaultdict_calls_its_factory():
