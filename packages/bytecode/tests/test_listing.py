@@ -17,6 +17,16 @@ def test_each_instruction_has_its_operations():
     assert int(jump.split(" -> ")[1].split()[0]) < len(lines)
 
 
+def test_none_is_shown_where_it_is_a_value():
+    def returns_none():
+        x = None
+        return x
+
+    lines = list(listing.list_code(returns_none.__code__))
+    assert any(line.split()[2:] == ["None", "LOAD_CONST", "None"] for line in lines)
+    assert any(line.split()[1] == "RETURN_VALUE" and "None" not in line for line in lines)
+
+
 def test_the_command_lists_a_function(capsys):
     assert listing.main("textwrap:dedent") == 0
     said = capsys.readouterr().out

@@ -9,11 +9,16 @@ The form that reads back is `text`; the reading itself is in `meaning`.
 import pkgutil
 from collections.abc import Iterator
 from types import CodeType
+from typing import Final
 
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.meaning import read
-from framesmith.bytecode.operation import Operation
+from framesmith.bytecode.opcodes import KINDS, ArgumentKind
+from framesmith.bytecode.operation import Kind, Operation
+
+_MAY_BE_NONE: Final = (ArgumentKind.CONSTANT, ArgumentKind.COMMON)
+"""Arguments for which None is a value, where it means elsewhere that there is no argument."""
 
 
 def list_code(code: CodeType) -> Iterator[str]:
@@ -33,11 +38,13 @@ def list_code(code: CodeType) -> Iterator[str]:
 def _show_instruction(instruction: Instruction, index_of: dict[Instruction, int]) -> str:
     if instruction.target is not None:
         return f"{instruction.name} -> {index_of[instruction.target]}"
-    return instruction.name + ("" if instruction.argument is None else f" {instruction.argument!r}")
+    bare = instruction.argument is None and KINDS.get(instruction.name) not in _MAY_BE_NONE
+    return instruction.name + ("" if bare else f" {instruction.argument!r}")
 
 
 def _show_operation(operation: Operation, operations: tuple[Operation, ...]) -> str:
-    argument = "" if operation.argument is None else f" {operation.argument!r}"
+    bare = operation.argument is None and operation.kind is not Kind.LOAD_CONST
+    argument = "" if bare else f" {operation.argument!r}"
     target = "" if operation.target is None else f" -> {operations[operation.target].instruction}"
     return f"{operation.kind.name}{argument}{target}"
 
