@@ -75,6 +75,16 @@ def test_a_capture_records_the_runs_of_its_graph() -> None:
     assert (capture.operators, len(capture.runs)) == (2, 1)
 
 
+def test_a_warning_of_a_bug_is_a_row_that_failed(monkeypatch) -> None:
+    def make(build):
+        raise KeyError("a bug")
+
+    case = next(case for case in cases.CASES if case.name == "MLP training step")
+    monkeypatch.setattr("framesmith.frontend.cache.unit.CompiledUnit._make_builder", make)
+    row = run.run(case, "eager", measured=False)
+    assert not row.passed and "TracingBugWarning" in row.failure and "a bug" in row.failure
+
+
 def test_a_failed_row_shows_dashes_and_its_text() -> None:
     row = run.CaseRow("BERT", failure="ValueError: why")
     console = Console(file=io.StringIO(), width=160)

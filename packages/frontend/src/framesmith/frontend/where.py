@@ -6,6 +6,7 @@ that can be imported (`torch.optim.Adam.step`), and questions (`recompile limit`
 their words. What each kind of name leads to is in `signposts`.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -156,8 +157,11 @@ def questions_of(arguments: Sequence[str]) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Print file and line of each thing named in the arguments, or of the question that they ask together.
 
-    Returns 1 when one is not known, else 0.
+    Returns 0, 1 when one is not known, or 2 when nothing is asked.
     """
+    if not arguments or {"-h", "--help"} & {*arguments}:
+        print(__doc__)
+        return 0 if arguments else 2
     missing = 0
     for name in questions_of(arguments):
         found = find(name)
@@ -176,4 +180,8 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BrokenPipeError:
+        # `where ... | head`: nobody reads on; what is left in the buffer would be reported at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

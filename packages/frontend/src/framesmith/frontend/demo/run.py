@@ -3,6 +3,7 @@
 import os
 import shutil
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
@@ -14,6 +15,7 @@ from framesmith.frontend.demo import compare, measure
 from framesmith.frontend.demo.cases import Case, DemoProgram
 from framesmith.frontend.demo.compare import Difference
 from framesmith.frontend.demo.measure import FRAMESMITH, TORCH, Overhead
+from framesmith.frontend.errors import TracingBugWarning
 
 
 @final
@@ -97,11 +99,16 @@ def cost(peer: measure.Peer, case: Case) -> Cost:
 
 
 def run(case: Case, backend: str, measured: bool = True) -> CaseRow:
-    """The row of one case; an exception of framesmith becomes a row that failed, with its text."""
+    """The row of one case; an exception of framesmith becomes a row that failed, with its text.
+
+    A warning of a bug is such an exception too: after it the program runs uncompiled, and does what eager does.
+    """
     try:
-        differences = check(case, backend)
-        counts = count(case.build)
-        ours = cost(FRAMESMITH, case) if measured else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", TracingBugWarning)
+            differences = check(case, backend)
+            counts = count(case.build)
+            ours = cost(FRAMESMITH, case) if measured else None
     except Exception:
         return CaseRow(case.name, case.native, failure=traceback.format_exc())
     theirs = cost(TORCH, case) if measured else None
