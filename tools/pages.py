@@ -1,12 +1,18 @@
-"""Pages made from the code: `docs/where-is.md`, `docs/breaks/*.md`, `docs/architecture.svg`. `python -m tools.pages` writes them.
+"""Pages made from the code: `docs/where-is.md`, `docs/config.md`, `docs/breaks/*.md`, `docs/architecture.svg`.
+
+`python -m tools.pages` writes them.
 
 They hold files, not lines, so that they change only when something moves; `framesmith where` knows the lines.
 """
 
+import ast
+import inspect
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
+from framesmith.frontend.options import Config
 from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.tables import Signpost, signposts
 from framesmith.frontend.signposts.topic import Topic
@@ -44,6 +50,16 @@ Logs, `explain` and errors under `fullgraph=True` name the same ids.
 
 | id | what happens |
 | --- | --- |
+"""
+CONFIG = """# Fields of `frontend.config`
+
+Made by `python -m tools.pages` from `framesmith.frontend.options.Config`. They hold for the process: set one directly
+(`frontend.config.raise_bugs = True`), or for a while with `frontend.config.patch(raise_bugs=True)`, a context manager and
+a decorator. A field that `torch._dynamo.config` has under the same name follows it where that was changed and this was
+not. What holds for one compiled function are arguments of `frontend.compile`.
+
+| field | default | what it does |
+| --- | --- | --- |
 """
 UNREACHED = frozenset({"internal-error", "nondeterministic-trace", "uninitialized-parameter"})
 """No program has them each time it runs; a lazy module's first calls make no entry."""
@@ -96,6 +112,21 @@ def where_is() -> str:
     )
 
 
+def config() -> str:
+    """The list of all fields of the configuration, with the text below each."""
+    (body,) = ast.parse(inspect.getsource(Config)).body
+    assert isinstance(body, ast.ClassDef)
+    rows = []
+    for item, below in pairwise(body.body):
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            assert isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            default = (
+                "from the environment" if isinstance(item.value, ast.Call) else f"`{ast.unparse(item.value)}`"
+            )
+            rows.append(f"| `{item.target.id}` | {default} | {' '.join(str(below.value.value).split())} |\n")
+    return CONFIG + "".join(rows)
+
+
 def breaks() -> str:
     """The list of all kinds of graph breaks."""
     return BREAKS + "".join(f"| [{kind.id}]({kind.id}.md) | {kind.title} |\n" for kind in kinds())
@@ -127,6 +158,7 @@ def pages() -> dict[str, str]:
     """Every page, by its path."""
     found = {
         "docs/where-is.md": where_is(),
+        "docs/config.md": config(),
         "docs/architecture.svg": architecture(),
         "docs/breaks/README.md": breaks(),
     }

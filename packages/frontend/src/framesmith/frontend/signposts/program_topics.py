@@ -95,6 +95,25 @@ PROGRAM_TOPICS: Final = (
         ),
     ),
     Topic(
+        "the options: config and the arguments of compile",
+        (
+            "config",
+            "configuration",
+            "config field",
+            "options",
+            "arguments of compile",
+            "how to configure",
+            "set an option",
+        ),
+        (
+            ("all fields, with their defaults", "docs/config.md"),
+            ("the fields of the process", "Config"),
+            ("what one call of `compile` chose", "CompileOptions"),
+            ("the arguments are checked", "require_options"),
+            ("fields of torch's own that are followed", "find_changed_settings"),
+        ),
+    ),
+    Topic(
         "changes of the user's objects",
         (
             "side effect",
