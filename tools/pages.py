@@ -121,7 +121,9 @@ def config() -> str:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             assert isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
             default = (
-                "from the environment" if isinstance(item.value, ast.Call) else f"`{ast.unparse(item.value or below)}`"
+                "from the environment"
+                if isinstance(item.value, ast.Call)
+                else f"`{ast.unparse(item.value or below)}`"
             )
             rows.append(f"| `{item.target.id}` | {default} | {' '.join(str(below.value.value).split())} |\n")
     return CONFIG + "".join(rows)

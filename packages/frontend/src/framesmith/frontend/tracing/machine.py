@@ -3,6 +3,7 @@
 Who fetches operations and decides about graph breaks: `interpreter`.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
@@ -214,6 +215,8 @@ class Machine:
         self.run = run
         self.frames: list[Frame] = []
         self.handled: Tracker | None = None
+        # the compiled function may be called in a handler; a trace is never made in one of ours
+        self.is_called_in_handler = sys.exception() is not None
         self.generators: list[GeneratorTracker] = []
         self.value_ends = ValueEnds()
         self.finalized: dict[int, tuple[object, bool]] = {}  # existing objects by identity (see `finalizers`)

@@ -17,7 +17,9 @@ from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.guards import Guard, Reason
 from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.builtin_types.iterators import TUPLE_ASKS, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import (
@@ -65,8 +67,9 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
         if isinstance(callee, ClassTracker) and callee.value is super:
             frame.push(make_super_of_frame(machine))
             return
-        if isinstance(callee, Builtin) and callee.value in HANDLED_QUESTIONS and machine.handled is not None:
-            frame.push(HANDLED_QUESTIONS[callee.value](machine.tx, machine.handled.realize()))
+        asked = HANDLED_QUESTIONS.get(callee.value) if isinstance(callee, Builtin) else None
+        if asked is not None and not (machine.handled is None and machine.is_called_in_handler):
+            frame.push(asked(machine.tx, require_handled(machine)))
             return
     begin = FRAME_CALLS.get(callee.value) if isinstance(callee, Builtin) else None
     result = None if begin is None else begin(machine, args, kwargs)
@@ -78,18 +81,29 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
         drop_references(machine, [*args, *kwargs.values()])
 
 
-def exc_info(tx: TraceContext, handled: Tracker) -> Tracker:
-    """`sys.exc_info()` inside a handler."""
+def require_handled(machine: Machine) -> Tracker | None:
+    """The exception being handled; None where there is none, which is guarded: the caller may be in a handler."""
+    if machine.handled is not None:
+        return machine.handled.realize()
+    claim = AmbientValue(sys.exception, (), None)
+    machine.tx.guards.add(Guard.relation(claim, Reason("the program asked for the exception being handled")))
+    return None
+
+
+def exc_info(tx: TraceContext, handled: Tracker | None) -> Tracker:
+    """`sys.exc_info()`."""
+    if handled is None:
+        return TupleTracker([Constant(None)] * 3)
     return TupleTracker([handled.attribute(tx, "__class__"), handled, handled.attribute(tx, "__traceback__")])
 
 
-def current_exception(tx: TraceContext, handled: Tracker) -> Tracker:
-    """`sys.exception()` inside a handler."""
-    return handled
+def current_exception(tx: TraceContext, handled: Tracker | None) -> Tracker:
+    """`sys.exception()`."""
+    return Constant(None) if handled is None else handled
 
 
-# Outside of every traced handler the answer is the caller's: then the call runs natively.
-HANDLED_QUESTIONS: Mapping[object, Callable[[TraceContext, Tracker], Tracker]] = {
+# Called in a handler and outside of every traced one, the answer is the caller's: then the call runs natively.
+HANDLED_QUESTIONS: Mapping[object, Callable[[TraceContext, Tracker | None], Tracker]] = {
     sys.exc_info: exc_info,
     sys.exception: current_exception,
 }
