@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from tests.end_to_end.support import check
+from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from framesmith.variables import Tracker
 
@@ -142,6 +143,16 @@ def hooked(x):
     return y
 
 
+def checkpointed(x):
+    def policy(context, operator, *operands):
+        return operator is torch.ops.aten.sin.default
+
+    def contexts():
+        return create_selective_checkpoint_contexts(policy)
+
+    return checkpoint(lambda t: t.sin().sin(), x, use_reentrant=False, context_fn=contexts)
+
+
 def increase(x, *rest):
     if rest and isinstance(rest[0], list) and isinstance(rest[0][0], float):
         rest[0][0] += 1
@@ -192,6 +203,9 @@ PROGRAMS = {
     "DeferredCall": (warned, X),
     "HookSlotTracker": (hooked, X.clone().requires_grad_()),
     "HookHandle": (hooked, X.clone().requires_grad_()),
+    "SelectiveContexts": (checkpointed, X.clone().requires_grad_()),
+    "PolicyContext": (checkpointed, X.clone().requires_grad_()),
+    "PolicyOperand": (checkpointed, X.clone().requires_grad_()),
 }
 
 

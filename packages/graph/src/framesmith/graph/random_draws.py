@@ -12,6 +12,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from framesmith.graph.selective_checkpoint import find_contexts
 from framesmith.graph.silence import SILENCE
 
 
@@ -66,5 +67,9 @@ def checkpoint_with_random_numbers(module: fx.GraphModule, preserve: bool, *oper
         result: object = module(*operands)
         return result
     return torch.utils.checkpoint.checkpoint(
-        module, *operands, use_reentrant=False, preserve_rng_state=preserve
+        module,
+        *operands,
+        use_reentrant=False,
+        preserve_rng_state=preserve,
+        context_fn=find_contexts(module),
     )

@@ -65,6 +65,7 @@ from framesmith.variables.higher_order import (
     autograd_functions,
     checkpointing,
     conditionals,
+    selective_checkpoints,
     transforms,
 )
 from framesmith.variables.nn import (
@@ -249,6 +250,7 @@ HIGHER_ORDER: Final[Family] = (
     autograd_functions.ROWS,
     checkpointing.ROWS,
     conditionals.ROWS,
+    selective_checkpoints.ROWS,
     transforms.ROWS,
 )
 NN: Final[Family] = (nn_modules.ROWS, parameters.ROWS)

@@ -7,15 +7,22 @@ from typing import Final
 
 import torch
 import torch.utils.checkpoint
+from torch import fx
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
-from framesmith.graph import BreakKind, GraphBreak, example, register
+from framesmith.graph import BreakKind, GraphBreak, NestedGraph, example, register
 from framesmith.graph.random_draws import checkpoint_with_random_numbers, draws_random_numbers
+from framesmith.graph.selective_checkpoint import (
+    checkpoint_selectively,
+    find_questions,
+    set_decisions,
+)
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.bodies import rebuild, trace_body
+from framesmith.variables.higher_order.selective_checkpoints import SelectivePolicy
 
 ROWS: Final = Rows()
 
@@ -25,7 +32,8 @@ CHECKPOINT_KIND = register(
         "a checkpointed function that is more than a computation on tensors",
         "Its graph runs once more in the backward pass: it may neither have side effects nor change a tensor, and has to give "
         "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout). Options other than "
-        "use_reentrant=False and preserve_rng_state are not captured.",
+        "use_reentrant=False, preserve_rng_state and a context_fn that makes selective contexts are not captured; the policy of "
+        "these may look at the operator alone.",
         "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
     )
 )
@@ -45,8 +53,7 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
     preserve = kwargs.pop("preserve_rng_state", Constant(True)).realize()
     if not isinstance(reentrant, Constant) or reentrant.value is not False:
         raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not False")
-    if "context_fn" in kwargs:
-        raise GraphBreak(CHECKPOINT_KIND, "the option context_fn is given")
+    context_fn = kwargs.pop("context_fn", None)
     for name in sorted(_DEFAULTS.keys() & kwargs.keys()):
         given = kwargs.pop(name).realize()
         if not isinstance(given, Constant) or given.value != _DEFAULTS[name]:
@@ -59,18 +66,33 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
         body.check_outputs(body.recording.lifted)
         body.check_changes()  # not even of its own: backward may be in need of what was there before
         graph = body.recording.finish(body.output_nodes(tx), name="checkpointed")
-        if draws_random_numbers(graph.module, [example(node) for node in graph.lifted]):
-            # Where the backend runs the captured operations the node can call torch's own checkpoint.
-            if not tx.graph.runs_as_captured or not isinstance(preserve, Constant):
-                raise GraphBreak(CHECKPOINT_KIND, "it draws random numbers")
-            operands = (graph.node, bool(preserve.value), *graph.lifted)
-            node = call_node(tx, checkpoint_with_random_numbers, operands)
-        else:
-            # torch's own operator: AOTAutograd marks what is in it for recomputation.
-            node = call_node(tx, tag_activation_checkpoint, (graph.node, *graph.lifted))
+        node = _record_checkpoint(tx, graph, context_fn, preserve)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
     results = wrap_result(tx, node)
     assert isinstance(results, TupleTracker)
     return rebuild(body.result, iter(results.items))
+
+
+def _record_checkpoint(
+    tx: TraceContext, graph: NestedGraph, context_fn: Tracker | None, preserve: Tracker
+) -> fx.Node:
+    """Record the node that runs the nested graph and forgets what is in it."""
+    operands = [example(node) for node in graph.lifted]
+    draws = draws_random_numbers(graph.module, operands)
+    if context_fn is not None:
+        policy = SelectivePolicy(tx, context_fn, CHECKPOINT_KIND)
+        decisions, allows = policy.decide(find_questions(graph.module, operands))
+        set_decisions(graph.module, decisions, allows_mutation=allows)
+    if draws:
+        # Where the backend runs the captured operations the node can call torch's own checkpoint.
+        if not tx.graph.runs_as_captured or not isinstance(preserve, Constant):
+            raise GraphBreak(CHECKPOINT_KIND, "it draws random numbers")
+        given = (graph.node, bool(preserve.value), *graph.lifted)
+        return call_node(tx, checkpoint_with_random_numbers, given)
+    # Torch's own operator, in which AOTAutograd marks what is to be recomputed. With a policy it issues a warning that
+    # eager does not.
+    is_own = context_fn is not None and tx.graph.runs_as_captured
+    run = checkpoint_selectively if is_own else tag_activation_checkpoint
+    return call_node(tx, run, (graph.node, *graph.lifted))

@@ -6,7 +6,7 @@ such a call does is in `torch_functions.graph_calls`; functions with a row of th
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from itertools import chain
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Final, final
@@ -180,6 +180,10 @@ class OperatorTracker(Tracker):
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: whether they are the same operator."""
         return isinstance(other, OperatorTracker) and other.value is self.value
+
+    def hash_key(self, tx: TraceContext) -> Hashable:
+        """No two operators are equal."""
+        return ("object", self.value)
 
     def truth(self, tx: TraceContext) -> bool:
         """An operator is true."""
