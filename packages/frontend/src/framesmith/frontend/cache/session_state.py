@@ -6,8 +6,8 @@ It holds no unit, so that each unit may hold it (ADR 0014).
 """
 
 from contextlib import AbstractContextManager
-from types import CodeType
-from typing import Final, final
+from types import CodeType, FunctionType
+from typing import Final, Protocol, final
 
 from framesmith.frontend import events
 from framesmith.frontend.cache.method_definition import MethodDefinition
@@ -19,6 +19,7 @@ from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNINITIALIZED
+from framesmith.graph.options import Backend
 from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
 _MOST_POSTPONED: Final = 4
@@ -28,6 +29,18 @@ _MOST_POSTPONED: Final = 4
 @final
 class EntryPostponed(Exception):
     """The call runs natively and makes no entry. Never seen by the user."""
+
+
+class OwnedSession(Protocol):
+    """What the unit of the function itself asks the session for, which it owns (ADR 0014)."""
+
+    def follow_defaults(self) -> None:
+        """Take over defaults that were replaced."""
+        ...
+
+    def with_backend(self, backend: str | Backend) -> FunctionType:
+        """The same function compiled with another backend."""
+        ...
 
 
 @final

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from types import FunctionType
-from typing import Final, Protocol, final
+from typing import Final, final
 
 from framesmith.frontend import events
 from framesmith.frontend.build_entry import (
@@ -23,6 +23,7 @@ from framesmith.frontend.build_entry import (
 )
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
+from framesmith.frontend.cache.idle_loops import EntryEnd, find_idle
 from framesmith.frontend.cache.recompile_limit import (
     RUNS_UNCOMPILED,
     limit_text,
@@ -30,7 +31,7 @@ from framesmith.frontend.cache.recompile_limit import (
     write_refusal,
 )
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompile, record_shared
-from framesmith.frontend.cache.session_state import EntryPostponed, SessionState
+from framesmith.frontend.cache.session_state import EntryPostponed, OwnedSession, SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
 from framesmith.frontend.cache.specialization import Sizes, sizes_of
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, make_scope
@@ -70,18 +71,6 @@ from framesmith.variables.objects.exception_chains import raise_unchained
 _COMPARED: Final = 8
 
 
-class OwnedSession(Protocol):
-    """What the unit of the function itself asks the session for, which it owns (ADR 0014)."""
-
-    def follow_defaults(self) -> None:
-        """Take over defaults that were replaced."""
-        ...
-
-    def with_backend(self, backend: str | Backend) -> FunctionType:
-        """The same function compiled with another backend."""
-        ...
-
-
 @final
 class Continuations:
     """The continuations of one session, compiled and native, each made when the first entry leads to it.
@@ -115,6 +104,13 @@ class Continuations:
             unit = CompiledUnit(self._state, self, start, signature)
             self._compiled[target] = unit, unit.make_function()
         return self._compiled[target][1]
+
+    def run_idle_loops_natively(self) -> None:
+        """Decide anew which loops run natively: an entry was made."""
+        with self._state.lock:
+            idle = find_idle({target: unit.ends for target, (unit, _) in self._compiled.items()})
+            for target, (unit, _) in self._compiled.items():
+                unit.prefer_native(target in idle)
 
     def units(self) -> "list[CompiledUnit]":
         """The compiled ones."""
@@ -163,6 +159,7 @@ class CompiledUnit:
             asks=session is not None and not state.is_forced,
         )
         self._numbers = TraceNumbers()
+        self.ends = list[EntryEnd]()
         self._native: Entry | None = None
         self._first: Sizes | None = None  # those of a call that ran eagerly before anything was compiled
         self._is_reported = False
@@ -184,6 +181,7 @@ class CompiledUnit:
     def release(self) -> None:
         """Let go of the entries."""
         self.dispatcher.clear()
+        self.ends.clear()
         self._shared.clear()
         self._partial_entries.clear()
 
@@ -391,7 +389,7 @@ class CompiledUnit:
         record = record_entry(self._state.history, built, entry, self.names, seconds)
         if built.refusal is not None:
             return entry
-        self.dispatcher.add(entry)
+        self._add(entry, built)
         # one that runs natively has no guards: it would serve every call of every function (ADR 0022)
         if entry.code is not None and not built.runs_natively:
             skipped, promised = self.policy.unspecialized(), self.policy.promised
@@ -402,6 +400,19 @@ class CompiledUnit:
         LISTENER.listen()
         return entry
 
+    def _add(self, entry: Entry, built: BuiltEntry) -> None:
+        """Keep an entry, and decide anew which loops run natively."""
+        self.dispatcher.add(entry)
+        self.ends.append(EntryEnd.of(built))
+        continuations = self._continuations()
+        if continuations is not None and not self._state.options.fullgraph:
+            continuations.run_idle_loops_natively()
+
+    def prefer_native(self, prefers: bool) -> None:
+        """Run the frames natively in every second phase of calls, or no more."""
+        if prefers is not self.dispatcher.has_preferred:
+            self.dispatcher.prefer(self._get_native_entry() if prefers else None)
+
     def _find_shared_entry(self, scope: Scope) -> Entry | None:
         """An entry of another function of the same code that serves this call, from now on kept here as well."""
         settings, registry = settings_of(current_config()), REGISTRY.current()
@@ -411,7 +422,7 @@ class CompiledUnit:
                 entry = self._binder.bind(
                     shared.built.text, self.start.own, shared.built.refusal, shared.code
                 )
-                self.dispatcher.add(entry)
+                self._add(entry, shared.built)
                 self._shared.append(shared)
                 record_shared(self._state.history, shared.built, self.names, shared.record)
                 LISTENER.listen()

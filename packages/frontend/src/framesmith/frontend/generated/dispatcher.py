@@ -12,6 +12,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Final, Protocol, TypeAlias, final
 from weakref import WeakValueDictionary
 
+from framesmith.frontend.generated.alternation import AlternatingRuns
 from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.generated.functions import (
     Identity,
@@ -177,6 +178,7 @@ class Dispatcher:
         self.others: tuple[GuardedEntry, ...] = ()  # those that are tried after the first one
         self._first = CellType(_no_entry)
         self._attempts: tuple[GuardedEntry, ...] = ()
+        self._preferred: tuple[GuardedEntry, ...] = ()
         self._served: dict[GuardedEntry, int] = {}
 
     def make_function(
@@ -210,14 +212,28 @@ class Dispatcher:
         with self.lock:
             self.entries = ()
             self._served.clear()
+            self._preferred = ()
             self._order(())
+
+    @property
+    def has_preferred(self) -> bool:
+        """Whether an entry is tried before all others."""
+        return bool(self._preferred)
+
+    def prefer(self, entry: Entry | None) -> None:
+        """Try an entry without guards before all others in every second phase of calls, from now on; None: no more."""
+        preferred = () if entry is None else (AlternatingRuns(self._compile_guarded_entry(entry), ABSENT),)
+        with self.lock:
+            self._preferred = preferred
+            self._order(self._attempts)
 
     def _order(self, attempts: tuple[GuardedEntry, ...]) -> None:
         """Try them in this order from now on."""
         self._attempts = attempts
-        self.others = attempts  # until the next line one is tried twice, but none is left out
-        self._first.cell_contents = attempts[0] if attempts else _no_entry
-        self.others = attempts[1:]
+        tried = (*self._preferred, *attempts)
+        self.others = tried  # until the next line one is tried twice, but none is left out
+        self._first.cell_contents = tried[0] if tried else _no_entry
+        self.others = tried[1:]
 
     def promote(self, attempt: GuardedEntry) -> None:
         """A guarded entry that was not the first has served a call; after a few it becomes the first."""
