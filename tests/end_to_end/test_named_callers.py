@@ -37,6 +37,40 @@ def inlined(x):
 def calls(g, x):
     return g(x)
 """
+MODULES = """
+import functools, library, torch, warnings
+class Plain(torch.nn.Module):
+    def forward(self, x):
+        {call}
+        return x + 1
+class Broken(torch.nn.Module):
+    def forward(self, x):
+        x = x + 1
+        print(end='')
+        {call}
+        return x + 1
+class Outer(torch.nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+    def forward(self, x):
+        return self.inner(x) * 2
+class Lazy:
+    @functools.cached_property
+    def value(self):
+        {call}
+        return 2
+plain, broken = Plain(), Broken()
+nested, sequence = Outer(Outer(Broken())), torch.nn.Sequential(Plain(), Broken())
+hooked = Outer(Plain())
+hooked.register_forward_hook(lambda module, args, result: None)
+def f(x):
+    return {module}(x) * 2
+def cached(x):
+    return x * Lazy().value
+def calls(g, x):
+    return g(x)
+"""
 CALLS = [
     "warnings.warn('own')",
     "warnings.warn('caller', stacklevel=2)",
@@ -95,6 +129,26 @@ def test_a_message_names_the_line_of_eager(call, function, monkeypatch):
     program = PROGRAM.format(call=call)
     eager = named(program, function, False, monkeypatch)
     assert named(program, function, True, monkeypatch) == eager
+
+
+@pytest.mark.parametrize("module", ["plain", "broken", "nested", "sequence", "hooked", "plain.forward"])
+@pytest.mark.parametrize(
+    "call", ["library.says()", *(f"warnings.warn('old', stacklevel={n})" for n in range(2, 8))]
+)
+def test_the_frames_of_a_module_count(call, module, monkeypatch):
+    program = MODULES.format(call=call, module=module)
+    # from one line, which the levels may reach
+    eager, compiled = (named(program, "f", is_compiled, monkeypatch) for is_compiled in (False, True))
+    assert compiled == eager
+
+
+@pytest.mark.parametrize(
+    "call", ["library.says()", *(f"warnings.warn('old', stacklevel={n})" for n in (2, 3, 4))]
+)
+def test_the_frame_of_a_cached_property_counts(call, monkeypatch):
+    program = MODULES.format(call=call, module="plain")
+    eager = named(program, "cached", False, monkeypatch)
+    assert named(program, "cached", True, monkeypatch) == eager
 
 
 def test_a_warning_that_is_an_error_names_each_function_once():

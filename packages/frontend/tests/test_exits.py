@@ -1,10 +1,12 @@
 """The subpackage `exits`: `emit`, `ending`, `resumption`, `native_operation`, `stand_ins`, `weakly_held`."""
 
+import linecache
 import traceback
 import warnings
 import weakref
 
 import pytest
+import torch
 from stepping import frame_at, trace_of
 
 from framesmith.frontend.build_entry import write_entry
@@ -18,6 +20,7 @@ from framesmith.frontend.exits.weakly_held import WeaklyHeld, makes_reference
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import TailCall
 from framesmith.frontend.tracing.frame_layout import layout_of
+from framesmith.frontend.tracing.frame_places import places_of
 from framesmith.frontend.tracing.frame_state import ResumeState
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, RunRestNatively
@@ -25,7 +28,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.sources import Pinned
-from framesmith.variables.core import Constant, Tracker
+from framesmith.variables.core import Constant, SkippedFrame, Tracker
 
 
 def shown(log, x):
@@ -145,6 +148,17 @@ def test_a_stand_in_carries_the_line_of_the_inlined_frame() -> None:
     synthetic_frame_for(frames)(lambda: found.extend(traceback.extract_stack()))
     names = [(one.name, one.lineno) for one in found if one.name == "helper"]
     assert names == [("helper", helper.__code__.co_firstlineno)]  # the operation that has run so far
+
+
+def test_skipped_frames_come_before_the_frame_that_they_call() -> None:
+    def helper(x):
+        return x
+
+    frame = frame_at(helper, 1, x=1).machine.frame
+    frame.skipped = (SkippedFrame(torch.nn.Module._call_impl, "forward_call"),)
+    skipped, last = places_of([frame])
+    assert "forward_call(" in linecache.getline(skipped.code.co_filename, skipped.line)
+    assert skipped.namespace is vars(torch.nn.modules.module) and last.code is helper.__code__
 
 
 @pytest.mark.parametrize(("function", "expected"), [(warnings.warn, True), (print, False)])

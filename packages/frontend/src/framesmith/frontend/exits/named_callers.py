@@ -17,15 +17,14 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Final
 
-from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
+from framesmith.frontend.generated.synthetic_frames import make_synthetic_frame
+from framesmith.frontend.tracing.frame_places import places_of
 from framesmith.frontend.tracing.machine import Frame
-from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
-from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Constant, Lazy, PendingCall, Rows, TraceContext, Tracker
 
 ROWS: Final = Rows()
@@ -70,13 +69,7 @@ def synthetic_frame_for(frames: Sequence[Frame]) -> Callable[..., object]:
 
     `frames` are given from the outermost; those of polyfills are left out, since the user did not write them.
     """
-    function = make_synthetic_frame(
-        [
-            FramePlace(frame.code, location(frame).line, frame.namespace.value)
-            for frame in frames
-            if not is_polyfill_code(frame.code)
-        ]
-    )
+    function = make_synthetic_frame(places_of(frames))
     assert function is not None
     return function
 

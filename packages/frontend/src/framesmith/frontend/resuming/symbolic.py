@@ -57,6 +57,7 @@ def new_frame_at(machine: Machine, layout: FrameLayout, namespace: NamespaceTrac
     """An empty frame at the operation of the layout; the frame of a generator gets a tracker for that as well."""
     frame = Frame(layout.code, reading_of(layout.code), namespace, {}, {})
     frame.index, frame.current, frame.role = layout.index, layout.current, layout.role
+    frame.skipped = layout.skipped
     if is_generator(layout.code):
         frame.generator = GeneratorTracker(SymbolicGenerator(machine, frame, started=not is_fresh(layout)))
         machine.generators.append(frame.generator)

@@ -22,8 +22,8 @@ from typing import Final, final
 
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
+from framesmith.frontend.tracing.frame_places import places_of
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.user_stack import location
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import PRINT_OR_LOG
 from framesmith.guards.class_lookup import is_heap_type
@@ -32,7 +32,6 @@ from framesmith.guards.sources import Attribute, Pinned
 from framesmith.guards.warning_hooks import is_shown_plainly
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker, namespace_of
-from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Constant, PendingCall, Rows, TraceContext, Tracker, Writer
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.lookup import find
@@ -154,7 +153,7 @@ def warn(
     if not _hide_records(machine.tx):
         return None
     order = [message, given.get("category", Constant(None)), level]
-    machine.tx.changes.note(DeferredCall(warnings.warn, order, _places(machine)))
+    machine.tx.changes.note(DeferredCall(warnings.warn, order, places_of(machine.frames)))
     return Constant(None)
 
 
@@ -202,7 +201,7 @@ def check_filters(tx: TraceContext, operation: str) -> None:
 
 def _note_ignored(machine: Machine, level: object) -> Tracker | None:
     """A warning that the filters of the trace ignore leaves a registry in the globals of the frame that it names."""
-    places = _places(machine)
+    places = places_of(machine.frames)
     if not isinstance(level, int) or not 0 < level <= len(places):
         return None
     machine.tx.changes.note(DeferredCall(partial(_make_registry, places[-level].namespace), (), ()))
@@ -287,12 +286,3 @@ def _fits(pattern: object, text: object) -> bool | None:
     if isinstance(pattern, str):
         return pattern == text
     return pattern.match(text) is not None if isinstance(pattern, re.Pattern) else None
-
-
-def _places(machine: Machine) -> list[FramePlace]:
-    """Where the frames are, but those of polyfills, which the user did not write."""
-    return [
-        FramePlace(frame.code, location(frame).line, frame.namespace.value)
-        for frame in machine.frames
-        if not is_polyfill_code(frame.code)
-    ]

@@ -11,7 +11,7 @@ from framesmith.frontend.tracing.finalizers import has_observable_lifetime
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables
 from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Frame, SavedException
-from framesmith.variables.core import Null, Tracker
+from framesmith.variables.core import Null, SkippedFrame, Tracker
 
 Keeps: TypeAlias = Callable[[Tracker], bool]
 
@@ -37,6 +37,8 @@ class FrameLayout:
     current: int
     """The operation that it had begun: the one that waits for the frame inside, or that broke the graph."""
     role: FrameRole = FrameRole.CALL
+    skipped: tuple[SkippedFrame, ...] = ()
+    """The frames between it and the frame that called it, which are not traced."""
     references: tuple[tuple[int, int], ...] = ()
     """(position, number) of the items, of stack and locals, whose value is a decomposed generator."""
 
@@ -76,6 +78,7 @@ def layout_of(
         frame.replacement is not None,
         frame.current,
         frame.role,
+        frame.skipped,
     )
 
 

@@ -33,6 +33,7 @@ from framesmith.variables.core import (
     PendingCall,
     PendingFrame,
     PendingStep,
+    SkippedFrame,
     TraceContext,
     Tracker,
     from_python,
@@ -114,6 +115,8 @@ class Frame:
     """How many of its branches became assertions of the graph."""
     on_return: Callable[[Tracker], None] | None = None
     """Is told what it returns."""
+    skipped: tuple[SkippedFrame, ...] = ()
+    """The frames between it and the frame that called it, the outermost first."""
 
     @property
     def operation(self) -> Operation:
@@ -185,6 +188,7 @@ def make_frame(pending: PendingFrame) -> Frame:
     frame = new_frame(pending.code, namespace, pending.arguments, pending.closure, pending.function)
     frame.replacement = pending.replacement
     frame.on_return = pending.on_return
+    frame.skipped = pending.skipped
     return frame
 
 

@@ -279,12 +279,24 @@ class Tracker:
 
 @final
 @dataclass(frozen=True, slots=True)
+class SkippedFrame:
+    """A frame that eager has and the trace has not, since all that it does is known: it calls what is traced.
+
+    It waits in the first line of its code that reads `callee`. What names its callers names it as well.
+    """
+
+    function: Callable[..., object]
+    callee: str
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class PendingFrame:
     """A Python frame ready to run: code with its fast locals bound.
 
     `replacement`, when given, is what the caller receives instead of the returned value: the new
     instance after `__init__`, None after `__setattr__`. `otherwise` is what it receives when the frame raises StopIteration.
-    `on_return` is told what the frame returns.
+    `on_return` is told what the frame returns. `skipped`: the frames between the caller and this one, the outermost first.
     """
 
     code: CodeType
@@ -295,6 +307,7 @@ class PendingFrame:
     replacement: Tracker | None = None
     otherwise: Tracker | None = None
     on_return: Callable[[Tracker], None] | None = None
+    skipped: tuple[SkippedFrame, ...] = ()
 
 
 @final
@@ -320,6 +333,11 @@ class _Exhausted(Tracker):
 _EXHAUSTED: Final = _Exhausted()
 PendingCall = PendingFrame | PendingStep
 """Python code that the symbolic interpreter runs in a frame of its own, so that the graph can break in there."""
+
+
+def skip_frames(call: Tracker | PendingCall, *frames: SkippedFrame) -> Tracker | PendingCall:
+    """The call, with these frames around it that are not traced, the outermost first."""
+    return replace(call, skipped=(*frames, *call.skipped)) if isinstance(call, PendingFrame) else call
 
 
 class InlineCall(Protocol):

@@ -20,9 +20,9 @@ from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.callables.compiled import is_compiled_in_place
-from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core import Constant, SkippedFrame, TraceContext, Tracker
 from framesmith.variables.core.attribute_errors import missing_attribute
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall, skip_frames
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.descriptors import begin_get
@@ -57,6 +57,12 @@ _CODE: Final[Mapping[str, object]] = {
     )
 }
 
+
+# The frames of eager between the call of a module and its `forward`.
+_TO_FORWARD: Final = (
+    SkippedFrame(torch.nn.Module._wrapped_call_impl, "_call_impl"),
+    SkippedFrame(torch.nn.Module._call_impl, "forward_call"),
+)
 
 # Reads the instance dictionary even if a subclass overrides `__dict__`.
 module_namespace: Final[Callable[[object], dict[str, object]]] = vars(torch.nn.Module)["__dict__"].__get__
@@ -113,8 +119,10 @@ class ModuleShortcuts:
     ) -> Tracker | PendingCall | None:
         in_place = _is_compiled_in_place(tx, module)
         if _is_direct(tx, module, in_place):
-            return module.attribute(tx, "forward").begin_call(tx, args, kwargs)
-        return module.attribute(tx, "_call_impl").begin_call(tx, args, kwargs) if in_place else None
+            return skip_frames(module.attribute(tx, "forward").begin_call(tx, args, kwargs), *_TO_FORWARD)
+        if not in_place:
+            return None
+        return skip_frames(module.attribute(tx, "_call_impl").begin_call(tx, args, kwargs), _TO_FORWARD[0])
 
     def set_attribute(self, tx: TraceContext, module: InstanceTracker, name: str, value: Tracker) -> bool:
         """Store plain values, and new values of buffers; all other stores inline the code of `nn.Module`."""

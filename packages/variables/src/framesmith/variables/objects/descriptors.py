@@ -33,9 +33,11 @@ from framesmith.variables.core.base import (
     FieldDescriptor,
     Keywords,
     PendingCall,
+    SkippedFrame,
     TraceContext,
     Tracker,
     run_pending,
+    skip_frames,
 )
 from framesmith.variables.core.builtin_methods import BINDER, BoundBuiltin, Builtin, begin_builtin
 from framesmith.variables.core.constant import Constant
@@ -131,9 +133,14 @@ def _get_field(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     return receiver.read_field(tx, found.value)
 
 
+_CACHED: Final = SkippedFrame(functools.cached_property.__get__, "func")
+
+
 def _get_cached(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
     """`functools.cached_property` when the instance has no value yet: calls the function and stores the result."""
-    value = read_member(tx, found, "func").call(tx, (receiver,), {})
+    value = run_pending(
+        tx, skip_frames(read_member(tx, found, "func").begin_call(tx, (receiver,), {}), _CACHED)
+    )
     receiver.store_own(tx, str(read_member(tx, found, "attrname").as_python_constant()), value)
     return value
 
