@@ -228,3 +228,55 @@ half = functools.partial(add, scale=0.5)
 def f(x): return half(x, 2), half.keywords["scale"], len(half.keywords)
 def args(): return [torch.ones(2)]
 """)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "own_list() == own_list()",
+        "own_dict() != own_dict()",
+        "isinstance(1.0, nest(int))",
+        "hash(nest(1))",
+        "str(Endless())",
+        "object.__repr__(Endless()) and Endless()()",
+    ],
+)
+def test_an_operation_that_recurses_without_end_is_a_break(call):
+    check_source(
+        f"""
+import torch
+
+class Endless:
+    def __str__(self):
+        return str(self)
+
+Endless.__call__ = Endless()
+
+def own_list():
+    made = []
+    made.append(made)
+    return made
+
+def own_dict():
+    made = {{}}
+    made[1] = made
+    return made
+
+def nest(value):
+    for _ in range(3000):
+        value = (value,)
+    return value
+
+def attempt(function):
+    try:
+        return function()
+    except RecursionError as error:
+        return type(error)
+
+def f(x):
+    return x + 1, attempt(lambda: {call})
+
+def args():
+    return (torch.ones(2),)
+"""
+    )

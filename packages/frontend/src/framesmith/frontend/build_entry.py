@@ -48,7 +48,8 @@ from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEn
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
-from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC
+from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSION
+from framesmith.graph.breaks import BreakKind
 from framesmith.graph.failures import GraphFailed, Replay
 from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
@@ -211,9 +212,17 @@ class EntryBuilder:
                     raise
                 # the steps of the next trace have other numbers
                 stop = None
+            except RecursionError:
+                # outside of a step: in values nested that deeply, or since the caller has left no room
+                return self._build_native(RECURSION, f"the trace of {self.start.code.co_qualname}")
             name.attempt += 1
-        code = self.start.code
-        reason = GraphBreak(NONDETERMINISTIC, f"each trace of {code.co_qualname} ended elsewhere")
+        return self._build_native(
+            NONDETERMINISTIC, f"each trace of {self.start.code.co_qualname} ended elsewhere"
+        )
+
+    def _build_native(self, kind: BreakKind, detail: str) -> BuiltEntry:
+        """An entry that runs the whole function natively, which is reported."""
+        code, reason = self.start.code, GraphBreak(kind, detail)
         reached = UserLocation.of(code)
         return build_native_entry(self.start, reason, reached, (), self.on_break(reason, (), False))
 

@@ -333,6 +333,10 @@ class Interpreter:
             end = BreakBefore(without_traceback(reason, self._outside), makes_weak_references=made)
         except FakeFailure as failure:
             end = BreakBefore(GraphBreak(UNSUPPORTED_VALUE, str(failure)))
+        except RecursionError:
+            # It struck anywhere in the operation: nothing of this trace is kept, and the next one does not try it.
+            end = BreakBefore(GraphBreak(RECURSION, f"an operation of {frame.code.co_qualname}"))
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, end)) from None
         # frames that the operation had pushed before it failed
         del machine.frames[depth:]
         machine.outcome = None
