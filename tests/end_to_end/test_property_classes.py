@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.distributions as dist
+from tests.end_to_end.support import check_source
 
 from framesmith import frontend
 
@@ -135,3 +136,38 @@ def test_distributions_are_one_graph(name):
         expected = program(X)
         torch.manual_seed(0)
         assert torch.equal(compiled(X), expected)
+
+
+def test_a_property_without_an_accessor_is_named_as_its_class_named_it():
+    check_source(
+        """
+import torch
+
+def read(self):
+    return 2
+
+class Named:
+    plain = property()
+    readable = property(read)
+    alias = readable
+
+Named.late = property()
+Named.late_readable = property(read)
+
+class Other:
+    renamed = Named.__dict__["plain"]
+
+def f(x):
+    errors = []
+    for name in ("plain", "readable", "alias", "late", "late_readable"):
+        for use in (getattr, delattr, lambda owner, name: setattr(owner, name, 1)):
+            try:
+                errors.append(use(Named(), name))
+            except AttributeError as error:
+                errors.append(str(error))
+    return x + 1, errors
+
+def args():
+    return (torch.ones(2),)
+"""
+    )

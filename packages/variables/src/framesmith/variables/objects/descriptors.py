@@ -17,7 +17,7 @@ from types import (
     MethodWrapperType,
     WrapperDescriptorType,
 )
-from typing import Final, final
+from typing import Final, NoReturn, cast, final
 
 from framesmith.guards.class_lookup import (
     class_name,
@@ -91,12 +91,44 @@ def read_member(tx: TraceContext, found: Found, name: str) -> Tracker:
 
 def _get_property(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | PendingCall:
     if found.stored is None and getattr(found.value, "fget") is None:  # noqa: B009  # unknown to typing
-        raise_observed(tx, AttributeError, _property_message(found, receiver, "getter"))
+        _raise_without_accessor(tx, found, receiver, "getter")
     return read_member(tx, found, "fget").begin_call(tx, (receiver,), {})
 
 
-def _property_message(found: Found, receiver: Tracker, what: str) -> str:
-    return f"property {found.name!r} of {qualified_name(receiver.python_type)!r} object has no {what}"
+class _PropertyProbe:
+    """What a property is read from to see its error."""
+
+
+def _raise_without_accessor(tx: TraceContext, found: Found, receiver: Tracker, what: str) -> NoReturn:
+    """Raise the AttributeError of a property that has no getter, setter or deleter.
+
+    CPython names the property as the body of its class did (`__set_name__`), which may be otherwise or not at all.
+    """
+
+    def message(kind: str) -> str:
+        return f"property {found.name!r} of {kind!r} object has no {what}"
+
+    if found.stored is not None or _ask_message(found.value, what) != message(_PropertyProbe.__name__):
+        receiver.unsupported(f"attribute {found.name!r}, a property that has another name or none,")
+    raise_observed(tx, AttributeError, message(qualified_name(receiver.python_type)))
+
+
+def _ask_message(value: object, what: str) -> str | None:
+    """The message of the error that the property raises for a `_PropertyProbe`; None where asking could run code of the user."""
+    found = cast(property, value)
+    accessors = [getattr(found, name) for name in ("fget", "fset", "fdel")]
+    if any(type(one) not in (FunctionType, type(None)) for one in accessors):
+        return None
+    try:
+        if what == "getter":
+            property.__get__(found, _PropertyProbe())
+        elif what == "setter":
+            property.__set__(found, _PropertyProbe(), None)
+        else:
+            property.__delete__(found, _PropertyProbe())
+    except AttributeError as error:
+        return str(error)
+    raise AssertionError(f"a property has a {what} that was looked up and not found")
 
 
 def _get_static(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker:
@@ -207,11 +239,7 @@ def set_through(tx: TraceContext, found: Found, receiver: Tracker, value: Tracke
         role = "fdel" if value is None else "fset"
         function = read_member(tx, found, role)
         if isinstance(function, Constant):
-            raise_observed(
-                tx,
-                AttributeError,
-                _property_message(found, receiver, "deleter" if value is None else "setter"),
-            )
+            _raise_without_accessor(tx, found, receiver, "deleter" if value is None else "setter")
         function.call(tx, operands, {})
         return
     hook = find(tx, found.cls, name)
