@@ -12,6 +12,7 @@ from typing import Final, final
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Pinned
+from framesmith.guards.words import a_type
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, from_python
@@ -34,6 +35,8 @@ _KINDS: Final[tuple[type, ...]] = tuple(
         )
     )
 )  # fmt: skip
+
+_PLAIN: Final = (type, type(None), type(...))
 
 
 @final
@@ -88,8 +91,27 @@ class TypingTracker(KnownValue[object]):
         return ("typing", self.value)
 
     def describe(self) -> str:
-        """`typing.List[int]`, for messages."""
-        return repr(self.value)
+        """`typing.List[int]`, for messages; its type alone where the text would run code of the user, or where it is
+        being made and has no fields yet."""
+        try:
+            if _prints_natively(self.value):
+                return repr(self.value)
+        except AttributeError:
+            pass
+        return a_type(type(self.value))
+
+
+def _prints_natively(value: object) -> bool:
+    """Whether `repr(value)` reads plain classes and parts of `typing` alone: items of `Literal[...]` print themselves."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return True
+    if kind not in _KINDS or typing.get_origin(value) in (typing.Literal, typing.Annotated):
+        return False
+    parts = typing.get_args(value)
+    return all(
+        all(map(_prints_natively, part)) if type(part) is list else _prints_natively(part) for part in parts
+    )
 
 
 @ROWS.wrap(*(cls for cls in _KINDS if cls is not type))

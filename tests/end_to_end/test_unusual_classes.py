@@ -1,0 +1,31 @@
+"""Classes as CPython's own tests have them: names that are no strings, members without a hash, texts of half-made objects."""
+
+from tests.end_to_end.support import check_source
+
+
+def test_a_typing_object_that_prints_by_code_of_the_user():
+    check_source(
+        """
+import enum, torch, typing
+
+class Color(enum.Enum):
+    RED = 1
+    def __repr__(self):
+        printed.append(self.name)
+        return "red"
+
+printed = []
+
+class Holder:
+    __annotations__ = {"a": "list[int]"}
+
+def f(x):
+    literal = typing.Literal[Color.RED]
+    printed.clear()
+    literal.some = 1
+    return x + 1, list(printed), typing.get_type_hints(Holder)
+
+def args():
+    return (torch.ones(2),)
+"""
+    )
