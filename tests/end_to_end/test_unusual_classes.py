@@ -3,6 +3,29 @@
 from tests.end_to_end.support import check_source
 
 
+def test_a_class_with_a_key_that_is_no_string():
+    check_source(
+        """
+import torch
+
+class Key:
+    def __hash__(self):
+        return 7
+
+Base = type("Base", (), {Key(): 1, "value": 2})
+
+class Derived(Base):
+    pass
+
+def f(x):
+    return x + Derived().value, isinstance(Derived(), Base)
+
+def args():
+    return (torch.ones(2),)
+"""
+    )
+
+
 def test_a_typing_object_that_prints_by_code_of_the_user():
     check_source(
         """

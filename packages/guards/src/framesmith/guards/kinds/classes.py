@@ -73,7 +73,7 @@ def _special_items(owner: type) -> Items:
             tuple(
                 (name, value)
                 for name, value in type_dict(cls).items()
-                if name[:2] == "__" and name[-2:] == "__" and name not in _DESCRIPTIONS
+                if type(name) is str and name[:2] == "__" and name[-2:] == "__" and name not in _DESCRIPTIONS
             ),
         )
         for cls in resolution_order(owner)
