@@ -26,6 +26,29 @@ def args():
     )
 
 
+def test_an_enumeration_whose_values_have_no_hash():
+    check_source(
+        """
+import enum, torch
+
+class Shape(enum.Enum):
+    LINE = [1]
+    SQUARE = [1, 1]
+
+def f(x):
+    found = Shape([1])
+    try:
+        Shape([3])
+    except ValueError as error:
+        return x + 1, found.name, str(error), found in Shape
+    return x
+
+def args():
+    return (torch.ones(2),)
+"""
+    )
+
+
 def test_a_typing_object_that_prints_by_code_of_the_user():
     check_source(
         """

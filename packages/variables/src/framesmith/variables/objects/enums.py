@@ -8,6 +8,7 @@ from enum import EnumMeta
 from typing import Final
 
 from framesmith.guards.class_lookup import MISSING, comes_first, static_lookup
+from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.builtin_types.constants import CONSTANT_ATTRIBUTES
@@ -84,15 +85,27 @@ def _is_standard(item: object) -> bool:
 ROWS.add(CONSTANT_ATTRIBUTES, enum.Enum, enum_attribute)
 
 
+def _is_hashable(key: object) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
 @ROWS.call(EnumMeta.__call__)
 def enum_call(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
     """`Color(1)`: the member with this value. The functional form, which creates a class, breaks the graph."""
     kind = _enumeration(cls)
     if not kind._member_map_ or not value.is_python_constant() or not _has_plain_lookup(kind):
         return cls.unsupported("calling it")
+    key = value.as_python_constant()
+    # such members are in no table: CPython compares it with the value of each, which may change
+    if is_plain_constant(key) and not _is_hashable(key):
+        return cls.unsupported("calling it with a value that has no hash")
     result = fold(tx, kind, (value,))
     guard_table(tx, kind, "_member_map_")
-    guard_table(tx, kind, "_value2member_map_", (value.as_python_constant(),))
+    guard_table(tx, kind, "_value2member_map_", (key,))
     return result
 
 
