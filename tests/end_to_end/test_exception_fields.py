@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 from framesmith import frontend
 
@@ -136,3 +136,33 @@ def test_an_absent_attribute_is_deleted_as_the_instance_stores_values(make) -> N
     compiled = frontend.compile(f, backend="eager")
     for one in (make(), Many(), _with_dictionary()):
         assert compiled(one) == f(one)
+
+
+def test_a_name_error_names_the_variable() -> None:
+    check_source(
+        """
+import torch
+
+def deletes():
+    global absent
+    del absent
+
+def reads_free_variable():
+    def inner():
+        return later
+    found = inner()
+    later = found
+
+def f(x):
+    fields = []
+    for function in (lambda: absent, deletes, reads_free_variable):
+        try:
+            function()
+        except NameError as error:
+            fields.append((type(error), str(error), error.name, error.args))
+    return x + 1, fields
+
+def args():
+    return (torch.ones(2),)
+"""
+    )

@@ -40,6 +40,7 @@ from framesmith.variables.core import (
     new_exception,
     raise_observed,
 )
+from framesmith.variables.core.attribute_errors import missing_name
 from framesmith.variables.objects.exceptions import ExceptionTracker, set_cause, set_context
 
 # Inlined frames before the graph breaks: a recursion this deep is data, not structure, and its resume points have as many frames.
@@ -343,9 +344,9 @@ class Machine:
         contents = self.frame.cells[name].read(self.tx)
         if contents is None:
             if name in self.frame.code.co_freevars:
-                raise_observed(
+                missing_name(
                     self.tx,
-                    NameError,
+                    name,
                     f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
                 )
             raise_observed(

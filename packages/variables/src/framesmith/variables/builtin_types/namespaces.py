@@ -13,8 +13,8 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import HasKey, Identical
 from framesmith.guards.sources import Item, Pinned
 from framesmith.guards.words import a_type
+from framesmith.variables.core.attribute_errors import missing_name
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.restored_values import is_same_value
 from framesmith.variables.core.rows import Rows
@@ -77,7 +77,7 @@ class NamespaceTracker(Tracker):
             return wrap_found(tx, scope[name], Item(Pinned(scope, "builtins"), name))
         tx.note("is not there", Pinned(scope, "builtins"), name)
         tx.guard(Pinned(scope, "builtins"), HasKey(name, False))
-        return raise_observed(tx, NameError, f"name '{name}' is not defined")
+        return missing_name(tx, name)
 
     def store(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """Bind or (None) delete a global variable."""

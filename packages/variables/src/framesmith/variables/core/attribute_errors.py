@@ -1,4 +1,4 @@
-"""AttributeError as CPython raises it, with the message of the running version."""
+"""AttributeError and NameError as CPython raises them, with the message of the running version."""
 
 from typing import Final, NoReturn
 
@@ -92,6 +92,13 @@ def missing_attribute(
     error = new_exception(tx, AttributeError, template.format(kind=type_name(receiver), name=name))
     if has_fields:
         _name_attribute(error, receiver, name)
+    raise ObservedException(error)
+
+
+def missing_name(tx: TraceContext, name: str, text: str | None = None) -> NoReturn:
+    """Raise the NameError of a variable, which it names in a field as well (`_PyEval_FormatExcCheckArg`)."""
+    error = new_exception(tx, NameError, f"name '{name}' is not defined" if text is None else text)
+    set_native_field(error, "name", Constant(name))
     raise ObservedException(error)
 
 

@@ -14,7 +14,8 @@ from framesmith.graph import GraphBreak
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.namespaces import builtins_of
-from framesmith.variables.core import NULL, Lazy, Null, raise_observed
+from framesmith.variables.core import NULL, Lazy, Null
+from framesmith.variables.core.attribute_errors import missing_name
 from framesmith.variables.core.wrap_rules import lazy
 
 ROWS: Final = OpcodeRows()
@@ -127,7 +128,7 @@ def delete_global(machine: Machine, operation: Operation) -> None:
     """Delete a global."""
     frame, name = machine.frame, name_of(operation)
     if frame.namespace.find(machine.tx, name) is None:
-        raise_observed(machine.tx, NameError, f"name '{name}' is not defined")
+        missing_name(machine.tx, name)
     frame.namespace.store(machine.tx, name, None)
 
 
@@ -169,5 +170,5 @@ def delete_name(machine: Machine, operation: Operation) -> None:
     """Unbind a name of a class body."""
     frame, name = machine.frame, name_of(operation)
     if name not in frame.names:
-        raise_observed(machine.tx, NameError, f"name '{name}' is not defined")
+        missing_name(machine.tx, name)
     del frame.names[name]
