@@ -166,3 +166,30 @@ def args():
     return (torch.ones(2),)
 """
     )
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "UnicodeEncodeError.__new__(UnicodeEncodeError)",
+        "UnicodeDecodeError()",
+        "UnicodeTranslateError.__new__(UnicodeTranslateError)",
+        "ExceptionGroup()",
+        "BaseExceptionGroup.__new__(BaseExceptionGroup)",
+    ],
+)
+def test_exceptions_that_need_arguments(made: str) -> None:
+    check_source(
+        f"""
+import torch
+
+def f(x):
+    try:
+        return x + 1, str({made})
+    except TypeError as error:
+        return x, str(error)
+
+def args():
+    return (torch.ones(2),)
+"""
+    )

@@ -30,12 +30,18 @@ _NOT_A_NOTE: Final = find_message("ValueError().add_note(value)")
 NONE: Final = Constant(None)
 # `OSError.__new__` may give another class (FileNotFoundError), the others check and store their arguments in C.
 _UNMODELLED: Final = (OSError, UnicodeError, SyntaxError, BaseExceptionGroup)
+# Those that raise TypeError without arguments, and whose fields are NULL before `__init__`.
+_NEVER_EMPTY: Final = (UnicodeEncodeError, UnicodeDecodeError, UnicodeTranslateError, BaseExceptionGroup)
+
+
+def _is_modelled(kind: type, args: tuple[Tracker, ...]) -> bool:
+    return not issubclass(kind, _UNMODELLED if args else _NEVER_EMPTY)
 
 
 def _builtin_new(tx: TraceContext, cls: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`BaseException.__new__(cls, *args)`; breaks for OSError and others whose use of arguments is not modelled."""
     kind = check_class(tx, cls, BaseException)
-    if not issubclass(kind, BaseException) or (issubclass(kind, _UNMODELLED) and args):
+    if not issubclass(kind, BaseException) or not _is_modelled(kind, args):
         return cls.unsupported("making an instance")
     return ExceptionTracker(kind, args)
 
@@ -44,7 +50,7 @@ def _register_init(function: object, owner: type) -> None:
     @ROWS.call(function)
     def init(tx: TraceContext, self: Tracker, /, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """`BaseException.__init__(self, *args)` and the keyword fields of derived classes."""
-        if not isinstance(self, ExceptionTracker) or (issubclass(self.cls, _UNMODELLED) and args):
+        if not isinstance(self, ExceptionTracker) or not _is_modelled(self.cls, args):
             return self.unsupported("its __init__")
         if not issubclass(self.cls, owner) or not kwargs.keys() <= set(keyword_fields(owner)):
             return self.unsupported("an __init__ with these arguments")
