@@ -11,7 +11,6 @@ from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
@@ -21,17 +20,6 @@ from framesmith.variables.operations.truth import known_truth
 ROWS: Final = Rows()
 
 ONE = Constant(1)
-
-
-def check_end(error: ObservedException) -> None:
-    """Return for a StopIteration of a function that an iterator
-    calls: it ends the iterator. Raise any other exception again."""
-    if not issubclass(error.exception.python_type, StopIteration):
-        try:
-            raise error
-        finally:
-            # the exception holds this frame through its traceback: a ring, which only the collector frees (ADR 0014)
-            del error  # it holds this frame
 
 
 def is_none(value: Tracker | None) -> bool:
@@ -142,12 +130,7 @@ class MapIterator(IteratorTracker):
             if item is None:
                 return None
             items.append(item)
-        try:
-            return self.function.realize().begin_call(tx, items, {})
-        # a StopIteration of a function in C; that of a frame is seen by whoever runs it (ADR 0019)
-        except ObservedException as error:
-            check_end(error)
-            return None
+        return self.function.realize().begin_call(tx, items, {})
 
     def children(self) -> Iterator[Tracker]:
         """Function and iterators."""

@@ -18,6 +18,7 @@ from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import fold, foldable_operands
+from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.type_names import type_name
@@ -60,7 +61,13 @@ def call_next(
     """`next(iterator[, default])`."""
     if not defines(iterator.python_type, "__next__"):
         raise_observed(tx, TypeError, f"'{type_name(iterator)}' object is not an iterator")
-    found = iterator.begin_advance(tx)
+    try:
+        found = iterator.begin_advance(tx)
+    except ObservedException as error:
+        # raised by a function that C code calls: it is passed on as it is, value included
+        if default is None or not error.ends_iteration:
+            raise
+        return default
     if isinstance(found, PendingCall):
         # the pending frame runs after this row has returned, so the default goes with it
         return replace(found, otherwise=default)

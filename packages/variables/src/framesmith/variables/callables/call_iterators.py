@@ -33,9 +33,10 @@ class CallIterator(IteratorTracker):
             # run to its end: the comparison with the sentinel has to follow
             result = self.function.call(tx, [], {})
         except ObservedException as error:
-            # CPython lets go of the function for StopIteration alone
+            # the end, for which CPython clears the error and lets go of the function
             if is_observed_instance(error, StopIteration):
                 self.function = None
+                return None
             raise
         if self._has_ended():  # the call has taken all further items itself
             return None

@@ -150,13 +150,18 @@ class Tracker:
         return self.unsupported("iterating over it")
 
     def begin_advance(self, tx: "TraceContext") -> "Tracker | PendingCall | None":
-        """`next(self)`; None when exhausted. The StopIteration of a frame that is left pending means exhausted too."""
+        """`next(self)`; None when exhausted. A StopIteration, also of a frame that is left pending, means exhausted too."""
         return self.unsupported("calling next() on it")
 
     @final
     def advance(self, tx: "TraceContext") -> "Tracker | None":
-        """`next(self)`, run to its end; None when exhausted."""
-        begun = self.begin_advance(tx)
+        """`next(self)`, run to its end; None when exhausted, also by a StopIteration of a function that C code calls."""
+        try:
+            begun = self.begin_advance(tx)
+        except RaisedInProgram as error:
+            if not error.ends_iteration:
+                raise
+            return None
         # a frame may return any value of the program, so its end is told by a tracker that is none
         if not isinstance(begun, PendingCall):
             return begun
@@ -318,6 +323,15 @@ class PendingStep:
     generator: Tracker
     value: Tracker
     otherwise: Tracker | None = None
+
+
+class RaisedInProgram(Exception):
+    """The base of `ObservedException`, which holds what the user's program raises; here for `advance` alone."""
+
+    @property
+    def ends_iteration(self) -> bool:
+        """Whether it is a StopIteration."""
+        return False
 
 
 @final

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from framesmith.variables.core.base import Tracker
+from framesmith.variables.core.base import RaisedInProgram, Tracker
 
 
-class ObservedException(Exception):
+class ObservedException(RaisedInProgram):
     """Carries the tracker of the exception that the user's program raises at this point.
 
     It unwinds the tracing stack exactly as the real exception would unwind the user's frames. `chained`
@@ -20,6 +20,11 @@ class ObservedException(Exception):
     def __init__(self, exception: Tracker) -> None:
         super().__init__(exception)
         self.exception = exception
+
+    @property
+    def ends_iteration(self) -> bool:
+        """Whether it is a StopIteration."""
+        return issubclass(self.exception.python_type, StopIteration)
 
 
 def is_observed_instance(error: ObservedException, *kinds: type[BaseException]) -> bool:

@@ -12,7 +12,7 @@ from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
-from framesmith.variables.core import Constant
+from framesmith.variables.core import Constant, ObservedException
 from framesmith.variables.operations.truth import known_truth, require_known, truth_of
 
 ROWS: Final = OpcodeRows()
@@ -63,7 +63,12 @@ def get_iter(machine: Machine, operation: Operation) -> None:
 def for_iter(machine: Machine, operation: Operation) -> None:
     """Push the next value, or leave the loop."""
     frame, slots = machine.frame, count_argument(operation)
-    value = frame.stack[-slots].realize().begin_advance(machine.tx)
+    try:
+        value = frame.stack[-slots].realize().begin_advance(machine.tx)
+    except ObservedException as error:
+        if not error.ends_iteration:
+            raise
+        value = None
     if value is None:
         iterator = frame.pop_many(slots)[0]
         frame.jump(operation.target)

@@ -1,0 +1,75 @@
+"""A StopIteration of a function that an iterator in C calls is the end of that iterator, and its value is kept for `next`."""
+
+import pytest
+from tests.end_to_end.support import check_source
+
+PROGRAM = """
+import itertools, torch
+
+def stops(item):
+    if item == 2:
+        raise StopIteration(5)
+    return item
+
+class Stops:
+    def __init__(self):
+        self.count = 0
+    def __call__(self):
+        self.count += 1
+        if self.count == 3:
+            raise StopIteration(self.count)
+        return self.count
+
+def delegate(iterator):
+    return (yield from iterator)
+
+def unpack(iterator):
+    first, *rest = iterator
+    return first, rest
+
+def loop(iterator):
+    return [item for item in iterator]
+
+def end(iterator):
+    next(iterator)
+    try:
+        return next(iterator)
+    except StopIteration as error:
+        return error.args
+
+def attempt(function):
+    try:
+        return function()
+    except Exception as error:
+        return type(error), error.args
+
+def f(x):
+    taken = [
+        attempt(lambda: list({made})), attempt(lambda: loop({made})), attempt(lambda: list(delegate({made}))),
+        attempt(lambda: unpack({made})), attempt(lambda: end(iter({made}))), attempt(lambda: 7 in {made}),
+        attempt(lambda: max({made})), attempt(lambda: list(itertools.chain({made}, [9]))),
+        attempt(lambda: list(zip({made}, [7, 8, 9]))),
+    ]
+    iterator = iter({made})
+    return x + 1, taken, [attempt(lambda: next(iterator, "end")) for _ in range(2)]
+
+def args():
+    return (torch.ones(2),)
+"""
+ITERATORS = (
+    "itertools.starmap(stops, [(1,), (2,), (3,)])",
+    "filter(stops, [1, 2, 3])",
+    "itertools.filterfalse(lambda item: not stops(item), [1, 2, 3])",
+    "map(stops, [1, 2, 3])",
+    "map(next, [iter([1]), iter([]), iter([3])])",
+    "itertools.takewhile(stops, [1, 2, 3])",
+    "itertools.dropwhile(lambda item: stops(item + 1), [0, 2, 3])",
+    "itertools.accumulate([1, 2, 3], lambda total, item: stops(item))",
+    "iter(Stops(), 9)",
+    "iter(iter([1, 2]).__next__, 9)",
+)
+
+
+@pytest.mark.parametrize("made", ITERATORS)
+def test_a_function_ends_its_iterator(made):
+    check_source(PROGRAM.replace("{made}", made))
