@@ -73,3 +73,57 @@ ITERATORS = (
 @pytest.mark.parametrize("made", ITERATORS)
 def test_a_function_ends_its_iterator(made):
     check_source(PROGRAM.replace("{made}", made))
+
+
+REENTERED = """
+import itertools, torch
+
+class Reader:
+    count = 0
+    def __iter__(self):
+        return self
+    def __next__(self):
+        self.count += 1
+        if self.count in (2, 4):
+            taken.append(attempt(lambda: next(iterator)))
+        if self.count > 7:
+            raise StopIteration
+        return [self.count]
+
+def attempt(function):
+    try:
+        return function()
+    except Exception as error:
+        return type(error), str(error)
+
+def f(x):
+    global taken, iterator
+    taken, iterator = [], {made}
+    for _ in range(2):
+        taken.append(attempt(lambda: next(iterator)))
+    taken.append(attempt(lambda: list(itertools.islice(iterator, 9))))
+    return x + 1, taken
+
+def args():
+    return (torch.ones(2),)
+"""
+READERS = (
+    "itertools.pairwise(Reader())",
+    "itertools.islice(Reader(), 1, 5, 2)",
+    "itertools.islice(Reader(), 3)",
+    "itertools.chain(Reader(), [8])",
+    "itertools.cycle(Reader())",
+    "itertools.zip_longest(Reader(), [1, 2, 3])",
+    "itertools.tee(Reader())[0]",
+    "itertools.accumulate(Reader())",
+    "iter(Reader().__next__, [4])",
+    "enumerate(Reader())",
+    "zip(Reader(), [1, 2, 3, 4])",
+    "filter(None, Reader())",
+    "itertools.groupby(Reader())",
+)
+
+
+@pytest.mark.parametrize("made", READERS)
+def test_an_iterator_that_its_own_items_read(made):
+    check_source(REENTERED.replace("{made}", made))

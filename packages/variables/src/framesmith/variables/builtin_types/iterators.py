@@ -21,7 +21,20 @@ MOST_ITEMS = 1 << 20
 
 
 class IteratorTracker(Tracker):
-    """An iterator created in the trace. Subclasses give `python_type`, `advance` and `reconstruct`."""
+    """An iterator created in the trace. Subclasses give `python_type`, `begin_advance` and `reconstruct`."""
+
+    _takes = False
+
+    def take(self, tx: TraceContext, part: Tracker) -> Tracker | None:
+        """The next item of an iterator that this one reads, or None. Breaks the graph where code of the user that runs
+        for it reads this one: what C code makes of that depends on what it has stored by then."""
+        if self._takes:
+            self.unsupported("reading it in the midst of reading it")
+        self._takes = True
+        try:
+            return part.advance(tx)
+        finally:
+            self._takes = False
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """An iterator is its own iterator."""

@@ -100,8 +100,8 @@ class PairwiseIterator(IteratorTracker):
         if self.part is None:
             return None
         if self.before is None:
-            self.before = self.part.advance(tx)
-        item = None if self.before is None else self.part.advance(tx)
+            self.before = self.take(tx, self.part)
+        item = None if self.before is None else self.take(tx, self.part)
         if item is None:
             self.part = self.before = None
             return None
@@ -198,7 +198,7 @@ class LongestIterator(IteratorTracker):
             return None
         items: list[Tracker] = []
         for index, part in enumerate(self.parts):
-            item = None if part is None else part.advance(tx)
+            item = None if part is None else self.take(tx, part)
             if item is None and part is not None:
                 self.parts[index] = None
                 if not any(other is not None for other in self.parts):

@@ -108,11 +108,23 @@ class TeeSource(Tracker):
         self.part = part
         self.count = count
         self.taken: list[Tracker] = []
+        self._is_read = False
 
     @property
     def python_type(self) -> type:
         """`tuple`, the type of what `tee` returns."""
         return tuple
+
+    def take(self, tx: TraceContext) -> Tracker | None:
+        """The next item of the input, or None; breaks the graph where reading it asks a `tee` for an item, which is a
+        RuntimeError."""
+        if self._is_read:
+            self.unsupported("reading a tee in the midst of reading it")
+        self._is_read = True
+        try:
+            return self.part.advance(tx)
+        finally:
+            self._is_read = False
 
     def children(self) -> Iterator[Tracker]:
         """The items read so far, and the iterator of the others."""
@@ -146,7 +158,7 @@ class TeeIterator(IteratorTracker):
         """A shared item, or a new one, which is kept for the other iterators of the `tee`."""
         tx.changes.note(self)
         if self.place == len(self.shared.taken):
-            item = self.shared.part.advance(tx)
+            item = self.shared.take(tx)
             if item is None:
                 return None
             self.shared.taken.append(item)

@@ -41,12 +41,12 @@ class ChainIterator(IteratorTracker):
         tx.changes.note(self)
         while self.outer is not None:
             if self.inner is None:
-                iterable = self.outer.advance(tx)
+                iterable = self.take(tx, self.outer)
                 if iterable is None:
                     self.outer = None
                     return None
                 self.inner = iterable.realize().iterate(tx).realize()
-            item = self.inner.advance(tx)
+            item = self.take(tx, self.inner)
             if item is not None:
                 return item
             self.inner = None
@@ -91,13 +91,13 @@ class SliceIterator(IteratorTracker):
         # not past `stop`: items behind it stay in the input, which the program may share
         skip = self.start if self.stop is None else min(self.start, self.stop)
         for _ in range(skip):
-            if self.part.advance(tx) is None:
+            if self.take(tx, self.part) is None:
                 self.part = None
                 return None
         if self.stop is not None and self.start >= self.stop:
             self.part = None
             return None
-        item = self.part.advance(tx)
+        item = self.take(tx, self.part)
         if item is None:
             self.part = None
             return None
@@ -210,7 +210,7 @@ class CycleIterator(IteratorTracker):
         """The next item; after the first pass those that were saved, again and again."""
         tx.changes.note(self)
         if self.part is not None:
-            item = self.part.advance(tx)
+            item = self.take(tx, self.part)
             if item is not None:
                 self.saved.append(item)
                 return item
