@@ -127,3 +127,21 @@ READERS = (
 @pytest.mark.parametrize("made", READERS)
 def test_an_iterator_that_its_own_items_read(made):
     check_source(REENTERED.replace("{made}", made))
+
+
+@pytest.mark.parametrize("initial", ["", ", initial=None"])
+def test_an_accumulation_whose_total_is_none(initial):
+    check_source(
+        f"""
+import itertools, torch
+
+def f(x):
+    totals = itertools.accumulate([None, None, 3], lambda *pair: pair{initial})
+    next(totals)
+    print(end="")
+    return x + 1, list(totals)
+
+def args():
+    return (torch.ones(2),)
+"""
+    )

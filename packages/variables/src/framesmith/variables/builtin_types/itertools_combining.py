@@ -168,8 +168,12 @@ class AccumulateIterator(IteratorTracker):
         make = writer.constant(itertools.accumulate, "accumulate")
         function = "None" if self.function is None else writer.value(self.function)
         # a real `accumulate` cannot be given a total, only an initial value, which it gives first
-        initial = self.pending or self.total
-        text = f"{make}({writer.value(self.part)}, {function}"
+        initial, part = self.pending or self.total, writer.value(self.part)
+        # None stands for no initial value there, so as a total it is put in front of the items
+        if initial is not None and initial.realize().python_type is type(None):
+            part = f"{writer.constant(itertools.chain, 'chain')}((None,), {part})"
+            initial = None
+        text = f"{make}({part}, {function}"
         text = f"{text})" if initial is None else f"{text}, initial={writer.value(initial)})"
         if self.total is None:
             return text
