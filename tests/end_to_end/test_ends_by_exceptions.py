@@ -145,3 +145,28 @@ def args():
     return (torch.ones(2),)
 """
     )
+
+
+def test_delegating_to_a_coroutine():
+    check_source(
+        """
+import torch
+
+async def wait():
+    return 1
+
+def delegate(coroutine):
+    yield from coroutine
+
+def f(x):
+    coroutine = wait()
+    try:
+        list(delegate(coroutine))
+    except TypeError as error:
+        coroutine.close()
+        return x + 1, str(error)
+
+def args():
+    return (torch.ones(2),)
+"""
+    )

@@ -4,7 +4,7 @@ Frames of generators are in `tracing.generators`.
 """
 
 import inspect
-from types import CodeType
+from types import CodeType, CoroutineType
 from typing import Final
 
 from framesmith.bytecode.meaning import Kind, Operation
@@ -21,10 +21,22 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
 from framesmith.variables.callables.nested_functions import NestedFunction
-from framesmith.variables.core import NULL, Constant, ObservedException, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import (
+    NULL,
+    Constant,
+    ObservedException,
+    PendingCall,
+    TraceContext,
+    Tracker,
+    raise_observed,
+)
 from framesmith.variables.objects.exceptions import stop_value
 
 ROWS: Final = OpcodeRows()
+
+_AWAITING: Final = inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
+# Python/ceval.c, GET_YIELD_FROM_ITER
+_NO_COROUTINE: Final = "cannot 'yield from' a coroutine object in a non-coroutine generator"
 
 DEFAULTS, KEYWORD_DEFAULTS, ANNOTATIONS, CLOSURE, ANNOTATE = 1, 2, 4, 8, 16
 
@@ -109,8 +121,12 @@ def yield_value(machine: Machine, operation: Operation) -> None:
 
 @ROWS.opcode(Kind.GET_YIELD_FROM_ITER)
 def get_yield_from_iter(machine: Machine, operation: Operation) -> None:
-    """The iterator of `yield from`."""
-    machine.frame.push(machine.frame.pop().realize().iterate(machine.tx))
+    """The iterator of `yield from`; a coroutine only in what is one."""
+    frame = machine.frame
+    value = frame.pop().realize()
+    if value.python_type is CoroutineType and not frame.code.co_flags & _AWAITING:
+        raise_observed(machine.tx, TypeError, _NO_COROUTINE)
+    frame.push(value.iterate(machine.tx))
 
 
 @ROWS.opcode(Kind.SEND)
