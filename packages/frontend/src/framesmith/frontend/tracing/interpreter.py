@@ -22,7 +22,7 @@ from framesmith.frontend.tracing.trace_end import (
     RunRestNatively,
     TraceEnd,
 )
-from framesmith.frontend.tracing.value_ends import check_lost_values, observe_changes
+from framesmith.frontend.tracing.value_ends import check_lost_values, is_making_function, observe_changes
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.errors import FakeFailure
@@ -279,7 +279,7 @@ class Interpreter:
 
         If the operation ran frames in its midst, it is not known when it let go: Restart, and it runs natively.
         """
-        if not check_lost_values(self.machine):
+        if is_making_function(self.machine) or not check_lost_values(self.machine):
             return None
         reason = self.machine.value_ends.reason
         assert reason is not None

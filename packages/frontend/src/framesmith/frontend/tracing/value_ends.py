@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.tracing.container_contents import leads_to, parts_of
 from framesmith.frontend.tracing.finalizers import (
@@ -116,6 +117,12 @@ def check_lost_values(machine: Machine) -> bool:
         del ends.held[id(ending.real)]
         end_entry_here(machine, ending)
     return ends.reason is not None
+
+
+def is_making_function(machine: Machine) -> bool:
+    """Whether the next operation gives a new function its closure or the like (3.13): none can be made without it."""
+    frame = machine.frames[-1]
+    return frame.reading.operations[frame.index].kind is Kind.SET_FUNCTION_ATTRIBUTE
 
 
 def is_still_held(machine: Machine, ending: EndingValue) -> bool:

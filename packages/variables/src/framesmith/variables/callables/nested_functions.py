@@ -135,7 +135,9 @@ class NestedFunction(Tracker):
             yield self.annotate
 
     def reconstruct(self, writer: Writer) -> str:
-        """A new function object over the same code, globals and cells."""
+        """A new function object over the same code, globals and cells; breaks the graph before it has got the latter."""
+        if len(self.closure) != len(self.code.co_freevars):
+            self.unsupported("writing it while it is being made")
         make = writer.constant(FunctionType, "FunctionType")
         code = writer.constant(self.code, f"code_{self.code.co_name}")
         namespace = writer.constant(self.namespace.value, "globals")

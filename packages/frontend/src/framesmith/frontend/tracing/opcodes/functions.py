@@ -60,7 +60,8 @@ def make_function(machine: Machine, operation: Operation) -> None:
 def set_function_attribute(machine: Machine, operation: Operation) -> None:
     """One part of a new function (3.13)."""
     value, function = machine.frame.pop_many(2)
-    assert isinstance(function, NestedFunction)
+    if not isinstance(function, NestedFunction):
+        raise GraphBreak(UNSUPPORTED_VALUE, f"a part of {function.describe()}, which exists already")
     set_attribute_of(machine, function, count_argument(operation), value.realize())
     machine.frame.push(function)
 
