@@ -212,6 +212,9 @@ class FunctionTracker(Tracker):
             if tx.guards.facts is not None:
                 tx.note("is not there", InstanceDict(self.anchor), name)
             tx.guard(self.anchor, HasInstanceAttribute(name, False))
+        # PEP 649: reading them runs code of the user, which the program's changes so far would have to reach
+        if name == "__annotations__" and getattr(self.value, "__annotate__", None) is not None:
+            return self.unsupported(f"reading attribute {name!r}")
         if not hasattr(self.value, name):
             raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
         return lazy(tx, getattr(self.value, name), Attribute(self.anchor, name))

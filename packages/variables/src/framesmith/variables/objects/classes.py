@@ -176,7 +176,8 @@ class ClassTracker(KnownValue[type]):
         if name == "__class__":
             return tx.wrap(type(self.value), class_source(type(self.value)))
         # The real `__dict__` does not have what the trace stored.
-        if name not in _READABLE or (name == "__dict__" and self.changes):
+        unread = name == "__annotations__" and _has_unread_annotations(self.value)
+        if unread or name not in _READABLE or (name == "__dict__" and self.changes):
             return self.unsupported(f"reading attribute {name!r}")
         try:
             real = descriptor.__get__(self.value, type(self.value))
@@ -305,6 +306,13 @@ class ClassTracker(KnownValue[type]):
     def describe(self) -> str:
         """`class Model`, for messages."""
         return f"class {self.value.__qualname__}"
+
+
+def _has_unread_annotations(cls: type) -> bool:
+    """Whether reading `__annotations__` runs code of the user (PEP 649, since 3.14). Once read, the class holds them."""
+    held = type_dict(cls)
+    makers = (held.get("__annotate_func__"), held.get("__annotate__"))
+    return "__annotations_cache__" not in held and any(one is not None for one in makers)
 
 
 def is_python_class_method(item: object) -> bool:
