@@ -1,8 +1,10 @@
 """Classes as CPython's own tests have them: names that are no strings, members without a hash, texts of half-made objects."""
 
+import pytest
 from tests.end_to_end.support import check_source
 
 
+@pytest.mark.filterwarnings("ignore:non-string key")  # 3.14 and newer
 def test_a_class_with_a_key_that_is_no_string():
     check_source(
         """
@@ -70,6 +72,24 @@ def f(x):
     printed.clear()
     literal.some = 1
     return x + 1, list(printed), typing.get_type_hints(Holder)
+
+def args():
+    return (torch.ones(2),)
+"""
+    )
+
+
+def test_named_tuples_of_the_interpreter_that_make_no_instances():
+    check_source(
+        """
+import sys, torch
+
+def f(x):
+    flags, version = sys.flags, sys.version_info
+    print(end="")
+    shown = repr(version)
+    print(flags.optimize)
+    return x + flags[0], shown, flags, version >= (3, 11), list(sys.hash_info), hash(version) == hash(tuple(version))
 
 def args():
     return (torch.ones(2),)

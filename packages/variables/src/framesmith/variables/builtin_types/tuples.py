@@ -85,6 +85,9 @@ class TupleTracker(Tracker):
 
     def as_python_constant(self) -> object:
         """A real tuple of the values, of the same type."""
+        # some such types, as that of `sys.flags`, make no instances
+        if self.value is not None and is_struct_sequence(self.cls):
+            return self.value
         return make_real_tuple(self.cls, [item.as_python_constant() for item in self.items])
 
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
