@@ -1,5 +1,8 @@
 """`id(x)` as a key: beside numbers of the same trace, and beside numbers that the program stored before."""
 
+from threading import get_ident
+
+import torch
 from tests.end_to_end.support import check
 
 from framesmith import frontend
@@ -96,3 +99,12 @@ def test_new_lists_need_no_new_entry() -> None:
 
     report = check(f, [[1], [2], [1]], calls=4, change=lambda items: items.__setitem__(0, [1]))
     assert report.recompiles == []
+
+
+def test_a_number_equals_nothing_that_is_no_number() -> None:
+    def f(x, node):
+        unset = getattr(x, "support", None)
+        answers = unset == id(node), id(node) != unset, id(node) == "a", (1,) != id(node), get_ident() == None  # noqa: E711
+        return x + 1, answers
+
+    check(f, torch.ones(2), Node(), breaks=0, graphs=1)

@@ -15,6 +15,9 @@ from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
 
+# Their `==` and that of `int` decline each other, and so the identity decides.
+_UNEQUAL_TO_NUMBERS: Final = frozenset({type(None), str, bytes, tuple, list, dict, set, frozenset})
+
 _GET_IDENT: Final = Pinned(get_ident, "get_ident")
 
 
@@ -35,8 +38,10 @@ class IdentityNumber(Tracker):
         return True
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`==` and `!=` with another `id(...)`: whether the targets
-        are the same object. Anything else breaks the graph."""
+        """`==` and `!=` with another `id(...)`: whether the targets are the same object. What is no number is unequal.
+        Anything else breaks the graph."""
+        if symbol in ("==", "!=") and other.python_type in _UNEQUAL_TO_NUMBERS:
+            return Constant(symbol == "!=")
         if symbol not in ("==", "!=") or not isinstance(other, IdentityNumber):
             # a number of the program may be an address that it stored before
             return self.unsupported(f"comparison {symbol}")
@@ -87,7 +92,9 @@ class ThreadNumber(Tracker):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`==` and `!=` with another thread number: equal, since a
-        call runs in one thread. Anything else breaks the graph."""
+        call runs in one thread. What is no number is unequal. Anything else breaks the graph."""
+        if symbol in ("==", "!=") and other.python_type in _UNEQUAL_TO_NUMBERS:
+            return Constant(symbol == "!=")
         if symbol not in ("==", "!=") or not isinstance(other, ThreadNumber):
             return self.unsupported(f"comparison {symbol}")
         return Constant(symbol == "==")

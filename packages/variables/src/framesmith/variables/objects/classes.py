@@ -249,7 +249,8 @@ class ClassTracker(KnownValue[type]):
         calling = find(tx, type(self.value), "__call__")
         if calling is not None and calling.value is type_dict(type)["__call__"]:
             return begin_construct(tx, self, self.value, args, kwargs)
-        if calling is None or calling.cls is not FunctionType:
+        # A plain class is no descriptor: `TypedDict` has `__call__ = dict` in its metaclass.
+        if calling is None or calling.cls not in (FunctionType, type):
             return self.unsupported("calling it")
         # `EnumMeta.__call__` is Python code, and has a row.
         hook = row_of(tx.registry, calling.value)
