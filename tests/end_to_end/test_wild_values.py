@@ -251,3 +251,17 @@ def args():
 def test_a_number_that_a_handler_reads_is_written_where_an_operation_may_fail(number: str) -> None:
     """The operation that writes the number may fail itself: looking at what is seen there must not look again."""
     check_source(NUMBER_OF_A_HANDLER.format(number=number), options={"dynamic": True}, breaks=0, graphs=1)
+
+
+def test_objects_of_a_class_that_names_no_module():
+    """pybind11 keeps the record of a function in an object of such a class."""
+    check_source(
+        """
+import torch, warnings
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    graph = torch.jit.trace(lambda x: x + 1, torch.ones(2)).graph
+def f(x): return x + 1, [node.kind() for node in graph.nodes()]
+def args(): return (torch.ones(2),)
+"""
+    )

@@ -32,8 +32,7 @@ module_dict: Callable[[ModuleType], dict[str, object]] = vars(ModuleType)["__dic
 resolution_order: Callable[[object], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 class_name: Callable[[object], str] = type.__dict__["__name__"].__get__
 qualified_name: Callable[[object], str] = type.__dict__["__qualname__"].__get__
-#: The name of its module; anything else if the class says so.
-module_of: Callable[[object], object] = type.__dict__["__module__"].__get__
+_module_field: Callable[[object], object] = type.__dict__["__module__"].__get__
 #: `cls.mro()`, which computes the resolution order anew.
 compute_order: Callable[[type], list[type]] = type.__dict__["mro"]
 flags_of: Callable[[object], int] = type.__dict__["__flags__"].__get__
@@ -42,6 +41,15 @@ dict_offset: Callable[[object], int] = type.__dict__["__dictoffset__"].__get__
 #: Where an instance holds its weak references; 0 if it takes none.
 weak_offset: Callable[[object], int] = type.__dict__["__weakrefoffset__"].__get__
 basic_size: Callable[[object], int] = type.__dict__["__basicsize__"].__get__
+
+
+def module_of(cls: object) -> object:
+    """The name of the module of a class; anything else if the class says so, None if it names none, as pybind11's
+    own classes do."""
+    try:
+        return _module_field(cls)
+    except AttributeError:
+        return None
 
 
 def is_one_of(cls: type, classes: Iterable[type]) -> bool:
