@@ -94,6 +94,11 @@ def begin_builtin(
     args = _with_builtin_part(tx, function, [argument.realize() for argument in args])
     # a row goes first: it models operands that are not known too, and results with an identity
     row = row_of(tx.registry, function)
+    if row is None:
+        # rows of class methods in C, such as `dict.fromkeys`, are under the descriptor and take the class
+        descriptor, cls = _class_method_of(function)
+        row = None if descriptor is None else row_of(tx.registry, descriptor)
+        args = args if row is None else [from_python(tx, cls), *args]
     if row is not None:
         return row.begin(tx, args, kwargs)
     operands = (*args, *kwargs.values())
@@ -109,6 +114,19 @@ def begin_builtin(
     listed = ", ".join([*shown[:_MOST_SHOWN], *more])
     kind = SYSTEM_CALL if _is_of_system(function) else NATIVE_CALL
     raise GraphBreak(kind, f"{name or callable_name(function)}({listed})")
+
+
+def _class_method_of(function: object) -> tuple[ClassMethodDescriptorType | None, type]:
+    """The descriptor and the class of a bound class method in C. The class may have replaced it since it was bound."""
+    cls = function.__self__ if isinstance(function, BuiltinFunctionType) else None
+    if not isinstance(function, BuiltinFunctionType) or not isinstance(cls, type):
+        return None, object
+    for base in resolution_order(cls):
+        descriptor = type_dict(base).get(function.__name__)
+        # bound methods in C are equal when their C function and what they are bound to are the same
+        if isinstance(descriptor, ClassMethodDescriptorType) and descriptor.__get__(None, cls) == function:
+            return descriptor, cls
+    return None, cls
 
 
 def _is_of_system(function: object) -> bool:

@@ -147,8 +147,9 @@ def make_node_target(cls: type[Function]) -> Callable[..., object]:
     """A function for the node, since fx writes methods of torch's classes with the name of their class in torch."""
 
     def apply_function(*args: object) -> object:
-        # The class, not its `forward`: autograd and AOTAutograd treat the call as in eager.
-        result: object = cls.apply(*args)  # type: ignore[no-untyped-call]  # torch's has no types
+        # The class, not its `forward`: autograd and AOTAutograd treat the call as in eager. Not `cls.apply`: where a
+        # class method of the program replaces it, that one was traced.
+        result: object = _STORED.__get__(None, cls)(*args)
         return result
 
     apply_function.__name__ = f"apply_{class_name(cls)}"

@@ -22,7 +22,6 @@ from framesmith.guards.class_lookup import (
 from framesmith.guards.kinds import Identical
 from framesmith.guards.sources import Attribute, Pinned
 from framesmith.variables.callables.attribute_functions import attribute_name
-from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.core.base import (
     Arguments,
     FieldDescriptor,
@@ -154,10 +153,8 @@ class ClassTracker(KnownValue[type]):
         ):
             return found.tracker(tx)
         if cls is ClassMethodDescriptorType:
-            # Rows of class methods in C, such as `dict.fromkeys`, are under the descriptor and take the class.
-            if row_of(tx.registry, found.value) is not None:
-                return BoundMethod(Builtin(found.value), self)
-            return Builtin(getattr(self.value, found.name))
+            assert isinstance(found.value, ClassMethodDescriptorType)
+            return Builtin(found.value.__get__(None, self.value))
         if issubclass(cls, staticmethod):
             return read_member(tx, found, "__func__")
         if issubclass(cls, classmethod):
