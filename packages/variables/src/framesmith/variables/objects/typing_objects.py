@@ -106,7 +106,10 @@ def _prints_natively(value: object) -> bool:
     kind = type(value)
     if kind in _PLAIN:
         return True
-    if kind not in _KINDS or typing.get_origin(value) in (typing.Literal, typing.Annotated):
+    # from 3.14 on the text of a ForwardRef is stored in it
+    if kind is typing.ForwardRef or kind not in _KINDS:
+        return False
+    if typing.get_origin(value) in (typing.Literal, typing.Annotated):
         return False
     parts = typing.get_args(value)
     return all(
