@@ -7,7 +7,8 @@ import pytest
 import torch
 from stepping import frame_at, step, trace_of
 
-from framesmith.frontend.tracing.container_contents import leads_to, parts_of
+from framesmith.frontend.tracing import value_ends
+from framesmith.frontend.tracing.container_contents import parts_of
 from framesmith.frontend.tracing.decomposed_generators import (
     depth_of_real_generator,
     find_decomposed_generators,
@@ -17,11 +18,12 @@ from framesmith.frontend.tracing.generators import SymbolicGenerator, has_user_h
 from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.unseen_ends import guard_unseen_ends
 from framesmith.frontend.tracing.value_end_state import EndingValue, ValueEnds
-from framesmith.frontend.tracing.value_ends import check_lost_values, is_still_held, keep_until_replayed
+from framesmith.frontend.tracing.value_ends import check_lost_values, find_lost, keep_until_replayed
 from framesmith.guards.finalized import holds_finalized, is_finalized, leads_to_any
 from framesmith.guards.kinds import EndsUnseen
 from framesmith.guards.sources import Local
 from framesmith.variables.core import Constant, Lazy
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.remains import remains_of
 
 
@@ -115,6 +117,21 @@ def test_the_state_of_ends_forgets_its_values() -> None:
     assert not ends.notes(real)
 
 
+def test_one_walk_looks_for_all_values(monkeypatch) -> None:
+    def holding(x):
+        box = [x]
+        return box
+
+    reals = [Finalized() for _ in range(5)]
+    machine = frame_at(holding, 1, x=reals).machine
+    walks: list[object] = []
+    monkeypatch.setattr(value_ends, "reachable", lambda roots: walks.append(roots) or reachable(roots))
+    for real in [*reals, Finalized()]:
+        machine.value_ends.held[id(real)] = EndingValue(real, machine.frame.locals["x"], is_inside=True)
+    endings = list(machine.value_ends.held.values())
+    assert find_lost(machine, endings) == endings[-1:] and len(walks) == 1
+
+
 def test_the_trace_ends_where_a_value_is_let_go_of() -> None:
     def dropping(x):
         x = None
@@ -125,9 +142,9 @@ def test_the_trace_ends_where_a_value_is_let_go_of() -> None:
     machine = trace.machine
     ending = EndingValue(real, machine.frame.locals["x"])
     machine.value_ends.held[id(real)] = ending
-    assert is_still_held(machine, ending) and not check_lost_values(machine)
+    assert not find_lost(machine, [ending]) and not check_lost_values(machine)
     step(machine, 3)
-    assert not is_still_held(machine, ending) and check_lost_values(machine)
+    assert find_lost(machine, [ending]) == [ending] and check_lost_values(machine)
     assert ending in machine.value_ends.let_go and machine.value_ends.reason is not None
     keep_until_replayed(machine, trace.writer)
     assert [source.text() for source in trace.writer.loads] == ["x"]
@@ -150,7 +167,6 @@ def test_a_changed_container_still_holds_what_was_not_taken_out() -> None:
 def test_the_parts_of_a_value_are_what_it_and_its_containers_hold() -> None:
     inner = Finalized()
     assert inner in parts_of([[inner]], (list,))
-    assert leads_to([inner], inner, (list,)) and not leads_to([[inner]], inner, (list,))
 
 
 def test_what_a_frame_holds_at_an_operation_that_may_fail_becomes_an_output() -> None:

@@ -14,10 +14,3 @@ def parts_of(value: object, containers: Iterable[type]) -> list[object]:
     """What an existing value holds, and what builtin containers in there hold."""
     held = gc.get_referents(value)
     return held + [part for one in held if is_one_of(type(one), containers) for part in gc.get_referents(one)]
-
-
-def leads_to(value: object, wanted: object, containers: Iterable[type]) -> bool:
-    """Whether a value is the wanted one, or a builtin container that holds it."""
-    if value is wanted:
-        return True
-    return is_one_of(type(value), containers) and any(part is wanted for part in gc.get_referents(value))

@@ -7,13 +7,14 @@ to them; as long as there are none, that costs one test of an empty table. The d
 objects with `__del__`, in `tracing.finalizers`.
 """
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.tracing.container_contents import leads_to, parts_of
+from framesmith.frontend.tracing.container_contents import parts_of
 from framesmith.frontend.tracing.finalizers import (
     end_entry_here,
     is_end_observable,
@@ -27,7 +28,7 @@ from framesmith.frontend.tracing.finalizers import (
 from framesmith.frontend.tracing.machine import Machine, SavedException
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.tracing.value_end_state import EndingValue
-from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup
+from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, static_lookup
 from framesmith.guards.finalized import ends_unseen
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
@@ -112,7 +113,11 @@ def note_contents_before_change(machine: Machine, tracker: Tracker) -> None:
 def check_lost_values(machine: Machine) -> bool:
     """After an operation: end the entry if it let go of a value whose end is seen. Returns whether the entry ends."""
     ends = machine.value_ends
-    lost = [ending for ending in ends.held.values() if not is_still_held(machine, ending)]
+    if not ends.held:
+        return ends.reason is not None
+    direct = {id(value) for frame in machine.frames for value in (*frame.locals.values(), *frame.stack)}
+    indirect = [one for one in ends.held.values() if one.is_inside or id(one.tracker) not in direct]
+    lost = find_lost(machine, indirect) if indirect else []
     for ending in lost:
         del ends.held[id(ending.real)]
         end_entry_here(machine, ending)
@@ -125,34 +130,31 @@ def is_making_function(machine: Machine) -> bool:
     return frame.reading.operations[frame.index].kind is Kind.SET_FUNCTION_ATTRIBUTE
 
 
-def is_still_held(machine: Machine, ending: EndingValue) -> bool:
-    """Whether the frames still hold a value, directly or through others."""
-    if not ending.is_inside and any(
-        value is ending.tracker
-        for frame in machine.frames
-        for value in (*frame.locals.values(), *frame.stack)
-    ):
-        return True
-    # not held directly: search what the frames lead to
+def find_lost(machine: Machine, endings: Sequence[EndingValue]) -> list[EndingValue]:
+    """Those of the values that the frames lead to no more, neither directly nor through others. One walk serves them all."""
     changed = {id(real_object(one)): one for one in machine.tx.changes.changed_trackers()}
-    found = reachable(roots(machine)).values()
-    registry = machine.tx.registry
-    return any(leads_to_value(registry, tracker, ending.real, changed) for tracker in found)
+    wanted = {id(one.real) for one in endings}
+    for tracker in reachable(roots(machine)).values():
+        wanted.difference_update(map(id, held_by(machine.tx.registry, tracker, changed)))
+        if not wanted:
+            break
+    return [one for one in endings if id(one.real) in wanted]
 
 
-def leads_to_value(
-    registry: Registry, tracker: Tracker, real: object, changed: Mapping[int, Tracker]
-) -> bool:
-    """Whether a tracker represents the value, or an existing one that still holds it. `changed`: the containers that the
-    trace changed, by the identity of the real ones."""
+def held_by(registry: Registry, tracker: Tracker, changed: Mapping[int, Tracker]) -> Iterator[object]:
+    """The existing value that a tracker represents, and what it still holds, in builtin containers as well. `changed`: the
+    containers that the trace changed, by the identity of the real ones."""
     value = real_object(tracker)
-    if value is None or value is real:
-        return value is real
+    if value is None:
+        return
+    yield value
     if id(value) not in changed:
-        return any(part is real for part in parts_of(value, registry[CONTAINERS]))
-    tracker = changed[id(value)]
-    remains = remains_of(registry, tracker)
-    return remains is not None and any(leads_to(part, real, registry[CONTAINERS]) for part in remains)
+        yield from parts_of(value, registry[CONTAINERS])
+        return
+    for part in remains_of(registry, changed[id(value)]) or ():
+        yield part
+        if is_one_of(type(part), registry[CONTAINERS]):
+            yield from gc.get_referents(part)
 
 
 def roots(machine: Machine) -> Iterator[Tracker]:
