@@ -6,10 +6,14 @@
 import sys
 import typing
 from abc import ABCMeta
+from collections.abc import Iterable
 from types import FunctionType, MethodDescriptorType, MethodType, UnionType
-from typing import Final, Union, get_args, get_origin
+from typing import Final, Protocol, Union, get_args, get_origin
+
+import torch
 
 from framesmith.guards.class_lookup import (
+    MISSING,
     class_name,
     defines,
     derives,
@@ -78,6 +82,9 @@ def classes_of(tx: TraceContext, classinfo: Tracker, function: str) -> list[Trac
     return classinfo.unsupported(f"use as the second argument of {function}()")
 
 
+_PROTOCOL_CHECK: Final = static_lookup(type(Protocol), "__instancecheck__")
+
+
 @ROWS.call(isinstance)
 def isinstance_(tx: TraceContext, value: Tracker, classinfo: Tracker, /) -> Tracker:
     """`isinstance(value, classinfo)`."""
@@ -106,6 +113,8 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
         return False
     if hook is ABCMeta.__instancecheck__:
         return _abstract_check(tx, value, expected, kind)
+    if hook is _PROTOCOL_CHECK and (answer := _protocol_check(tx, value, expected)) is not None:
+        return answer
     return _inline_hook(tx, cls, "__instancecheck__", hook, value)
 
 
@@ -126,16 +135,11 @@ def issubclass_of(cls: type, expected: type) -> bool:
 def _abstract_check(tx: TraceContext, value: Tracker, expected: type, cls: type) -> bool:
     """`isinstance` or `issubclass` with an abstract base class, by the type alone. Breaks the graph where a
     `__subclasshook__` outside the standard library, or an overridden check, would run."""
-    hook = static_lookup(expected, "__subclasshook__")
-    function = getattr(hook, "__func__", None)
     own = static_lookup(type(expected), "__subclasscheck__")
     # ABCMeta asks the class's own check, which a metaclass may override
     if own is not ABCMeta.__subclasscheck__:
         value.unsupported("isinstance() with a __subclasscheck__ of its own")
-    if isinstance(function, FunctionType):
-        module = (function.__module__ or "").partition(".")[0]
-        if module not in sys.stdlib_module_names and module != "_collections_abc":
-            value.unsupported("isinstance() with a user-written __subclasshook__")
+    _check_hook(value, expected)
     _check_class_attribute(value)
     # runs the hook while tracing
     answer = issubclass(cls, expected)
@@ -143,6 +147,59 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, cls: type)
     if not derives(cls, expected):
         _guard_answer(tx, cls, expected, answer)
     return answer
+
+
+def _check_hook(value: Tracker, expected: type) -> None:
+    """Break the graph where a `__subclasshook__` outside the standard library would run."""
+    function = getattr(static_lookup(expected, "__subclasshook__"), "__func__", None)
+    if isinstance(function, FunctionType):
+        module = (function.__module__ or "").partition(".")[0]
+        if module not in sys.stdlib_module_names and module != "_collections_abc":
+            value.unsupported("isinstance() with a user-written __subclasshook__")
+
+
+def _protocol_check(tx: TraceContext, value: Tracker, expected: type) -> bool | None:
+    """`isinstance` with a protocol that has methods alone, or a class that derives from one. None: its own check decides.
+
+    The class decides that it fits, and does not where the instance lacks a member as well (Lib/typing.py, `_ProtocolMeta`).
+    """
+    cls = value.python_type
+    _check_hook(value, expected)
+    _check_class_attribute(value)
+    try:
+        answer = issubclass(cls, expected)
+    except TypeError:  # it has members that are no methods, or is not for use at run time
+        return None
+    if not derives(cls, expected):
+        _guard_answer(tx, cls, expected, answer)
+    if answer or not _is_protocol(expected):
+        return answer
+    computed = static_lookup(cls, "__getattr__")
+    # code of the user, which not every Python runs for this
+    if computed not in (MISSING, torch.nn.Module.__getattr__) or isinstance(
+        static_lookup(cls, "__getattribute__"), FunctionType
+    ):
+        return None
+    lacking = (name for name in _members_of(expected) if static_lookup(cls, name) is MISSING)
+    asked = row_of(tx.registry, hasattr)
+    assert asked is not None
+    for name in lacking:
+        found = run_pending(tx, asked.begin(tx, (value, Constant(name)), {})).realize()
+        if isinstance(found, Constant) and found.value is False:
+            return False
+    return None
+
+
+def _is_protocol(cls: type) -> bool:
+    """Whether it is a protocol itself, and does not only derive from one."""
+    return bool(getattr(cls, "_is_protocol", False))
+
+
+def _members_of(cls: type) -> Iterable[str]:
+    """The names of the members of a protocol."""
+    found: Iterable[str] | None = getattr(cls, "__protocol_attrs__", None)
+    # up to 3.11 they are not stored
+    return vars(typing)["_get_protocol_attrs"](cls) if found is None else found
 
 
 def _guard_answer(tx: TraceContext, cls: type, expected: type, answer: bool) -> None:
