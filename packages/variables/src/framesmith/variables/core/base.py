@@ -349,11 +349,6 @@ PendingCall = PendingFrame | PendingStep
 """Python code that the symbolic interpreter runs in a frame of its own, so that the graph can break in there."""
 
 
-def skip_frames(call: Tracker | PendingCall, *frames: SkippedFrame) -> Tracker | PendingCall:
-    """The call, with these frames around it that are not traced, the outermost first."""
-    return replace(call, skipped=(*frames, *call.skipped)) if isinstance(call, PendingFrame) else call
-
-
 class InlineCall(Protocol):
     """Runs a Python frame symbolically to its end. Implemented by the symbolic interpreter."""
 

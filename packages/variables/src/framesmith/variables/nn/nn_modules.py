@@ -22,8 +22,9 @@ from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.callables.compiled import is_compiled_in_place
 from framesmith.variables.core import Constant, SkippedFrame, TraceContext, Tracker
 from framesmith.variables.core.attribute_errors import missing_attribute
-from framesmith.variables.core.base import Arguments, Keywords, PendingCall, skip_frames
+from framesmith.variables.core.base import Arguments, Keywords, PendingCall
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.skipped_frames import skip_frames
 from framesmith.variables.objects.construction import INSTANCE_MAKERS
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.instances import InstanceTracker

@@ -37,12 +37,12 @@ from framesmith.variables.core.base import (
     TraceContext,
     Tracker,
     run_pending,
-    skip_frames,
 )
 from framesmith.variables.core.builtin_methods import BINDER, BoundBuiltin, Builtin, begin_builtin
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.skipped_frames import skip_frames
 from framesmith.variables.objects.lookup import Found, class_source, find
 
 ROWS: Final = Rows()
