@@ -56,7 +56,7 @@ def test_a_generator_is_asked_in_a_handler_of_its_caller():
     check(f, torch.ones(2), breaks=0)
 
 
-def test_an_exit_stack_is_one_graph():
+def test_an_exit_stack_is_one_graph_up_to_3_14():
     class Manager:
         def __init__(self, log):
             self.log = log
@@ -78,5 +78,7 @@ def test_an_exit_stack_is_one_graph():
                 raise ValueError("inside")
         return x + 1, log
 
-    check(f, torch.ones(2, requires_grad=True), False, breaks=0)
+    # from 3.15 on it looks up `__exit__` with inspect.getattr_static, which breaks the graph
+    breaks = 0 if sys.version_info < (3, 15) else None
+    check(f, torch.ones(2, requires_grad=True), False, breaks=breaks)
     check(f, torch.ones(2, requires_grad=True), True)
