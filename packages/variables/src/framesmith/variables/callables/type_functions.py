@@ -161,7 +161,7 @@ def _check_hook(value: Tracker, expected: type) -> None:
 def _protocol_check(tx: TraceContext, value: Tracker, expected: type) -> bool | None:
     """`isinstance` with a protocol that has methods alone, or a class that derives from one. None: its own check decides.
 
-    The class decides that it fits, and does not where the instance lacks a member as well (Lib/typing.py, `_ProtocolMeta`).
+    The class decides that it fits, and does not where the instance lacks a member as well (the metaclass of protocols in Lib/typing.py).
     """
     cls = value.python_type
     _check_hook(value, expected)
