@@ -12,7 +12,7 @@ from framesmith.frontend.errors import InvalidArgument, UnsupportedInterpreter
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.torch_settings import default_backend
-from framesmith.graph.backend import inductor_options, list_backends
+from framesmith.graph.backend import inductor_options, is_known_backend, list_backends
 from framesmith.graph.errors import UnknownBackend
 from framesmith.graph.options import Backend
 
@@ -78,8 +78,9 @@ def require_options(
 def require_backend(backend: object) -> str | Backend:
     """The backend: the name of a registered one, or a callable. Raises UnknownBackend or InvalidArgument for others."""
     if isinstance(backend, str):
-        if backend not in list_backends():
-            raise UnknownBackend(backend, list_backends(), near_miss(backend, list_backends()))
+        if not is_known_backend(backend):
+            known = list_backends()
+            raise UnknownBackend(backend, known, near_miss(backend, known))
         return backend
     if callable(backend):
         return cast(Backend, backend)

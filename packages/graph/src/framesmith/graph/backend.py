@@ -67,6 +67,11 @@ def list_backends() -> tuple[str, ...]:
     return tuple(sorted({*_REGISTERED, *entry_points(group=_GROUP).names}))
 
 
+def is_known_backend(name: str) -> bool:
+    """Whether there is a backend of this name. Distributions are looked through (milliseconds) for other names than ours."""
+    return name in _REGISTERED or bool(entry_points(group=_GROUP, name=name))
+
+
 def lookup(backend: str | Backend) -> Backend:
     """The backend of this name, or the callable itself.
 
