@@ -7,6 +7,7 @@ Depths of operations: `meaning.stack_depths`.
 """
 
 import opcode
+from collections.abc import Sequence
 from typing import Final
 
 from framesmith.bytecode.code_parts import CodeParts
@@ -92,11 +93,13 @@ def handlers(parts: CodeParts, index_of: dict[Instruction, int]) -> list[int | N
     return covering
 
 
-def highest(parts: CodeParts) -> int:
-    """The stack size that the instructions need: the greatest depth. Raises what `depths` raises."""
+def highest(parts: CodeParts, found: Sequence[int | None] | None = None) -> int:
+    """The stack size that the instructions need: the greatest depth. `found`: `depths(parts)`, if it is known already.
+
+    Raises what `depths` raises.
+    """
     top = 0
-    found = depths(parts)
-    for index, depth in enumerate(found):
+    for index, depth in enumerate(depths(parts) if found is None else found):
         if depth is None:
             continue
         instruction = parts.instructions[index]

@@ -46,25 +46,29 @@ def verify(code: CodeType) -> list[Problem]:
     # IndexError: a number beyond the names, constants or locals.
     except (BytecodeError, IndexError) as error:
         return [Problem("readable", f"{code.co_qualname}: {error}")]
-    problems = verify_parts(parts)
+    problems, depths = _verify_parts(parts)
     problems.extend(_table(code))
-    if not problems:
-        # Computing the size raises where depths disagree.
-        problems.extend(_stack_size(code, parts))
+    if depths is not None and not problems:
+        problems.extend(_stack_size(code, parts, depths))
     return problems
 
 
 def verify_parts(parts: CodeParts) -> list[Problem]:
     """The checks that need no code object: depths, flow, regions, names, signature."""
+    return _verify_parts(parts)[0]
+
+
+def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | None]:
+    """The problems, and the depth before each instruction if it is the same on all paths."""
     if not parts.instructions:
-        return [Problem("flow", f"{parts.qualname} has no instructions")]
+        return [Problem("flow", f"{parts.qualname} has no instructions")], None
     known = set(parts.instructions)
     problems = [
         _show_surroundings(parts, check, message, index)
         for check, message, index in _find_dangling(parts, known)
     ]
     if problems:
-        return problems
+        return problems, None
     problems.extend(
         _show_surroundings(parts, check, message, index) for check, message, index in _names(parts)
     )
@@ -72,13 +76,17 @@ def verify_parts(parts: CodeParts) -> list[Problem]:
     problems.extend(
         _show_surroundings(parts, check, message, index) for check, message, index in _flow(parts)
     )
-    problems.extend(_depths(parts))
+    try:
+        depths = stack_depth.depths(parts)
+    except AssembleError as error:
+        return [*problems, Problem("depth", str(error))], None
+    problems.extend(_regions(parts, depths))
     # NULLs need sound depths: slots are found by their distance from the top.
     if not problems:
         problems.extend(
             _show_surroundings(parts, "null", message, index) for message, index in null_problems(parts)
         )
-    return problems
+    return problems, depths
 
 
 def _show_surroundings(parts: CodeParts, check: str, message: str, index: int) -> Problem:
@@ -157,11 +165,7 @@ def _flow(parts: CodeParts) -> Iterator[_Finding]:
         yield "flow", "free variables are never copied into the frame", 0
 
 
-def _depths(parts: CodeParts) -> list[Problem]:
-    try:
-        found = stack_depth.depths(parts)
-    except AssembleError as error:
-        return [Problem("depth", str(error))]
+def _regions(parts: CodeParts, found: list[int | None]) -> list[Problem]:
     problems: list[Problem] = []
     index_of = parts.index_of()
     for region in parts.regions:
@@ -184,8 +188,8 @@ def _depths(parts: CodeParts) -> list[Problem]:
     return problems
 
 
-def _stack_size(code: CodeType, parts: CodeParts) -> Iterator[Problem]:
-    needed = stack_depth.highest(parts)
+def _stack_size(code: CodeType, parts: CodeParts, depths: list[int | None]) -> Iterator[Problem]:
+    needed = stack_depth.highest(parts, depths)
     if needed > code.co_stacksize:
         yield Problem(
             "stacksize", f"{code.co_qualname} needs {needed} slots, co_stacksize is {code.co_stacksize}"
