@@ -57,3 +57,12 @@ def pytest_collection_finish() -> None:
     collects garbage would go through it each time, for a second."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The same before the first test of a module that works with the collector: modules were imported meanwhile."""
+    module = getattr(item, "module", None)
+    if getattr(module, "gc", None) is gc and not hasattr(module, "__frozen"):
+        module.__frozen = True
+        gc.collect()
+        gc.freeze()

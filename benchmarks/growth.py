@@ -63,6 +63,8 @@ def memory():
 made = []
 cycle = globals()[case]
 for _ in range(warm): cycle()
+gc.collect()
+gc.freeze()  # what is there by now is not looked through again at each collection
 tracemalloc.start()
 for _ in range(warm): cycle()  # what replaces older things is counted here
 looks = [memory()]

@@ -1,9 +1,10 @@
 """Programs of two processes, each run eagerly and compiled; the first process prints what it found as JSON.
 
-`python -m tests.end_to_end.collective_programs FILE BACKEND`: FILE is where the processes meet.
+`python -m tests.end_to_end.collective_programs FILE BACKEND...`: FILE is where the processes meet.
 """
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -309,12 +310,20 @@ def fully_sharded(backend: str) -> list[list[float]]:
     return found
 
 
-def run(rank: int, place: str, backend: str) -> None:
+def run(rank: int, place: str, backends: list[str]) -> None:
     """One process."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=dist.FileStore(place, 2), rank=rank, world_size=2)
-    told = {}
+    told = {backend: outcomes(rank, backend) for backend in backends}
+    if rank == 0:
+        print(json.dumps(told))
+    dist.destroy_process_group()
+
+
+def outcomes(rank: int, backend: str) -> dict[str, Any]:
+    """What the programs did with one backend."""
+    told: dict[str, Any] = {}
     for name, program in PROGRAMS.items():
         compiled, same = frontend.compile(program, backend=backend), []
         for number in range(3):
@@ -338,10 +347,9 @@ def run(rank: int, place: str, backend: str) -> None:
     ]
     told["fully sharded"] = fully_sharded(backend)
     told["data parallel"] = data_parallel(rank, backend)
-    if rank == 0:
-        print(json.dumps(told))
-    dist.destroy_process_group()
+    return told
 
 
 if __name__ == "__main__":
-    multiprocessing.spawn(run, args=(sys.argv[1], sys.argv[2]), nprocs=2)
+    method = "fork" if hasattr(os, "fork") else "spawn"  # what is imported by now need not be imported again
+    multiprocessing.start_processes(run, (sys.argv[1], sys.argv[2:]), nprocs=2, start_method=method)

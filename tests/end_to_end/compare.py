@@ -175,7 +175,7 @@ class Comparison:
         for key, value in left.items():
             self.same(value, right[key], f"{path}.{key}")
         for kind in type(eager).__mro__:
-            for slot in slots_of(kind):
+            for slot in slots_of(kind) if "__slots__" in kind.__dict__ else ():
                 have = [hasattr(one, slot) for one in (eager, compiled)]
                 self._equal(have[0], have[1], f"{path}.{slot}", "presence")
                 if have[0]:

@@ -25,7 +25,9 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     result, raised = None, None
     output = io.StringIO()
     with _state_kept(), contextlib.redirect_stdout(output):
-        torch.manual_seed(7)
+        torch.default_generator.manual_seed(
+            7
+        )  # the devices have no part in it, and each would note a traceback
         random.seed(7)
         try:
             result = function(*args, **kwargs)
@@ -43,8 +45,8 @@ def ambient_state() -> dict[str, Any]:
         "autocast dtype": torch.get_autocast_dtype("cpu"),
         "default dtype": torch.get_default_dtype(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
-        "torch random": torch.get_rng_state(),
-        "python random": random.getstate(),
+        "torch random": torch.get_rng_state().numpy().tobytes(),
+        "python random": repr(random.getstate()),
     }
 
 

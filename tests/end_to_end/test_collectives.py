@@ -15,14 +15,23 @@ from framesmith import frontend
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module", params=["eager", "aot_eager"])
-def told(request, tmp_path_factory):
-    """What the first process found."""
+BACKENDS = ("eager", "aot_eager")
+
+
+@pytest.fixture(scope="module")
+def told_by_backend(tmp_path_factory):
+    """What the first process found with each backend."""
     place = tmp_path_factory.mktemp("processes") / "meet"
-    command = [sys.executable, "-m", "tests.end_to_end.collective_programs", str(place), request.param]
+    command = [sys.executable, "-m", "tests.end_to_end.collective_programs", str(place), *BACKENDS]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(params=BACKENDS)
+def told(request, told_by_backend):
+    """What the first process found with one backend."""
+    return told_by_backend[request.param]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
