@@ -46,7 +46,8 @@ def build_dict(tx: TraceContext, value: object) -> DictTracker:
 def wrap_dict(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing dict, of which nothing is read yet; the globals of a module break the graph."""
     assert isinstance(value, dict)
-    if "__builtins__" in value:  # what is stored here is what functions read as their global variables
+    # what is stored here is what functions read as their global variables, or as builtins and attributes of modules
+    if "__builtins__" in value or "__spec__" in value:
         raise GraphBreak(UNSUPPORTED_VALUE, "the globals of a module as a dict")
     tx.guard(source, TypeIs(type(value)))
     return wrap_dict_content(tx, value, source, type(value))

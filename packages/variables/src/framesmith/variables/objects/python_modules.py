@@ -3,6 +3,7 @@
 The `import` statement is in `tracing.opcodes.imports`.
 """
 
+import builtins
 from collections.abc import Hashable
 from types import ModuleType, WrapperDescriptorType
 from typing import Final, final
@@ -102,6 +103,8 @@ class ModuleTracker(KnownValue[ModuleType]):
         hook = "__setattr__" if value is not None else "__delattr__"
         # `__class__` and `__dict__` are fields in C, and no globals.
         special = name.startswith("__") and name.endswith("__")
+        # nothing is traced with other builtins than those that tracing itself uses
+        special |= self.value is builtins
         if special or static_lookup(cls, hook) is not static_lookup(ModuleType, hook):
             self.unsupported(f"storing attribute {name!r}")
         computed = _find_computed(tx, cls, name)
