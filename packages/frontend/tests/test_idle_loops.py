@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from framesmith import frontend
-from framesmith.frontend.cache.idle_loops import EntryEnd, find_idle
+from framesmith.frontend.cache.idle_loops import EntryEnd, IdleLoops
 from framesmith.frontend.cache.unit import Continuations
 from framesmith.frontend.generated.alternation import PHASE, AlternatingRuns
 
@@ -30,6 +30,14 @@ class Point:
 LOOP, AFTER, RAISED = Point("loop"), Point("after"), Point("raised", raises=True)
 
 
+class Unit:
+    def __init__(self):
+        self.ends, self.is_native = [], False
+
+    def prefer_native(self, prefers):
+        self.is_native = prefers
+
+
 def ends(*targets, computes=False):
     return EntryEnd(computes, targets)
 
@@ -49,8 +57,16 @@ def ends(*targets, computes=False):
         ({}, set()),
     ],
 )
-def test_what_is_idle(known, idle):
-    assert find_idle(known) == idle
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_what_is_idle(known, idle, is_reversed):
+    """In whichever order the entries are made."""
+    units = {target: (Unit(), None) for target in known}
+    loops = IdleLoops(units)
+    made = [(target, end) for target, found in known.items() for end in found]
+    for target, end in reversed(made) if is_reversed else made:
+        units[target][0].ends.append(end)
+        loops.update(end)
+    assert {target for target, (unit, _) in units.items() if unit.is_native} == idle
 
 
 def natives(function):

@@ -23,7 +23,7 @@ from framesmith.frontend.build_entry import (
 )
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
-from framesmith.frontend.cache.idle_loops import EntryEnd, find_idle
+from framesmith.frontend.cache.idle_loops import EntryEnd, IdleLoops
 from framesmith.frontend.cache.recompile_limit import (
     RUNS_UNCOMPILED,
     limit_text,
@@ -54,6 +54,7 @@ from framesmith.frontend.options import Config, TracePolicy, current_config
 from framesmith.frontend.recovery import PartialEntry, Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.registry import REGISTRY
+from framesmith.frontend.replaced_builtins import OriginalBuiltins, is_any_replaced
 from framesmith.frontend.reports import report_bug, report_dynamic
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.stances import LISTENER, Stance, current
@@ -82,6 +83,7 @@ class Continuations:
         self._state = state
         self._compiled: dict[ResumeTarget, tuple[CompiledUnit, FunctionType]] = {}
         self._natives: dict[ResumeTarget, NativeContinuation] = {}
+        self._idle_loops = IdleLoops(self._compiled)
 
     def __del__(self) -> None:
         for unit in self.units():
@@ -105,12 +107,10 @@ class Continuations:
             self._compiled[target] = unit, unit.make_function()
         return self._compiled[target][1]
 
-    def run_idle_loops_natively(self) -> None:
+    def run_idle_loops_natively(self, new: EntryEnd) -> None:
         """Decide anew which loops run natively: an entry was made."""
         with self._state.lock:
-            idle = find_idle({target: unit.ends for target, (unit, _) in self._compiled.items()})
-            for target, (unit, _) in self._compiled.items():
-                unit.prefer_native(target in idle)
+            self._idle_loops.update(new)
 
     def units(self) -> "list[CompiledUnit]":
         """The compiled ones."""
@@ -119,6 +119,7 @@ class Continuations:
     def clear(self) -> None:
         """Forget all of them."""
         self._compiled.clear()
+        self._idle_loops.clear()
         self._natives.clear()
 
 
@@ -194,13 +195,14 @@ class CompiledUnit:
     @hidden
     def handle_miss(self, *values: object) -> object:
         """The slow path, when no entry fits: make one for these values, keep it, run it."""
-        scope = self._scope_of(values)
-        try:
-            with self._state.lock, without_frame_hook():
-                entry = self._find_or_make_entry(values, scope)
-        except BaseException:
-            self._leave_frames(values)
-            raise
+        with OriginalBuiltins():
+            scope = self._scope_of(values)
+            try:
+                with self._state.lock, without_frame_hook():
+                    entry = self._find_or_make_entry(values, scope)
+            except BaseException:
+                self._leave_frames(values)
+                raise
         # a continuation: what it returns goes to the loop of tail calls that called it
         if self._session is None:
             return entry.function(*scope.values_of(entry.loads))
@@ -269,7 +271,7 @@ class CompiledUnit:
         if not self._follow_original(values):
             return self._make_current_call_entry()
         settings, stance = current_config(), Stance() if self._state.is_forced else current()
-        if settings.disable or stance.is_eager:
+        if settings.disable or stance.is_eager or is_any_replaced():
             return self._get_native_entry()
         # not for a continuation: the stance of the call's beginning holds on (ADR 0012)
         if stance.backend is not None and self._session is not None:
@@ -296,12 +298,9 @@ class CompiledUnit:
             and self._first is None
         ):
             self._first = sizes_of(values)
-            is_eager = stance.first_call == "eager"
-            return (
-                self._get_native_entry()
-                if is_eager
-                else self._make_entry_with_backend(stance.first_call, self._session)
-            )
+            if stance.first_call == "eager":
+                return self._get_native_entry()
+            return self._make_entry_with_backend(stance.first_call, self._session)
         if len(entries) >= settings.recompile_limit:
             self._report_limit(scope, settings, failures)
             return self._get_native_entry()
@@ -403,10 +402,11 @@ class CompiledUnit:
     def _add(self, entry: Entry, built: BuiltEntry) -> None:
         """Keep an entry, and decide anew which loops run natively."""
         self.dispatcher.add(entry)
-        self.ends.append(EntryEnd.of(built))
+        end = EntryEnd.of(built)
+        self.ends.append(end)
         continuations = self._continuations()
         if continuations is not None and not self._state.options.fullgraph:
-            continuations.run_idle_loops_natively()
+            continuations.run_idle_loops_natively(end)
 
     def prefer_native(self, prefers: bool) -> None:
         """Run the frames natively in every second phase of calls, or no more."""

@@ -13,6 +13,7 @@ from framesmith.bytecode.resume import ResumeLayout, StackItem, resume_function
 from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
 from framesmith.frontend.generated.verification import verify_if_enabled
 from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
+from framesmith.frontend.replaced_builtins import OriginalBuiltins, ProgramBuiltins
 from framesmith.frontend.resuming.unwinding import Unwinding, find_interruption
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.frame_readers import may_read_callers
@@ -69,16 +70,18 @@ class NativeContinuation:
 
         `values` are in the order of `frame_state`. The list is emptied: only the frames hold what was in it.
         """
-        state = self._form.unflatten(values)
-        return self._run_frames(state, InnerResult([], state.raised))
+        with OriginalBuiltins():
+            state = self._form.unflatten(values)
+            return self._run_frames(state, InnerResult([], state.raised))
 
     @hidden
     def interrupt(self, values: list[object], error: BaseException) -> object:
         """As a call, but an exception is raised where the frames go on: their handlers, `finally` and `with` see it."""
-        state = self._form.unflatten(values)
-        # also in place of the exception that the point begins with
-        state.raised[:] = [error]
-        return self._run_frames(state, InnerResult([], state.raised, interrupts=not self._point.raises))
+        with OriginalBuiltins():
+            state = self._form.unflatten(values)
+            # also in place of the exception that the point begins with
+            state.raised[:] = [error]
+            return self._run_frames(state, InnerResult([], state.raised, interrupts=not self._point.raises))
 
     def unwind(self, values: list[object]) -> None:
         """Leave the frames: their `finally` and `with` run. What these raise is dropped, unless it ends the process."""
@@ -160,7 +163,8 @@ class NativeContinuation:
         if is_generator(layout.code):
             assert isinstance(result, GeneratorType)
             generators.keep(depth, result)
-            result = next(result)
+            with ProgramBuiltins():
+                result = next(result)
         if not layout.replaced:
             return result
         if result is not None:  # the frame is an `__init__`: slot_tp_init in Objects/typeobject.c
@@ -201,7 +205,9 @@ class NativeContinuation:
                 values.insert(0, function)
                 function = stands
         values.reverse()
-        return call_consuming(len(values))(function, values)
+        call = call_consuming(len(values))
+        with ProgramBuiltins():
+            return call(function, values)
 
     def _resume_layout(
         self, layout: FrameLayout, values: list[object], inner: InnerResult
@@ -243,7 +249,8 @@ class NativeContinuation:
         )
         assert isinstance(generator, GeneratorType)
         if not fresh:
-            next(generator)  # its resume function begins at the `yield`
+            with ProgramBuiltins():
+                next(generator)  # its resume function begins at the `yield`
         return generator
 
     def _get_synthetic_frame(self, depth: int) -> Callable[..., object] | None:
