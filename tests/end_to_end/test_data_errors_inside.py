@@ -114,3 +114,38 @@ def test_what_drew_random_numbers_does_not_run_again(program, matrix):
         torch.manual_seed(0)
         assert torch.equal(compiled(x, matrix), expected)
         assert torch.equal(torch.random.get_rng_state(), state)
+
+
+FORMS = """
+import torch
+def f(x, log):
+    try:
+        log.append(list(x.shape))
+        {form}
+        log.append((list(x.shape), x.stride()))
+        y = torch.linalg.cholesky(torch.eye(2) * float("nan"))
+    finally:
+        log.append(list(x.stride()))
+def args(): return [torch.arange(float({rows} * {columns})).reshape({rows}, {columns}), []]
+"""
+CHANGES = (
+    "x.t_()",
+    "x.unsqueeze_(0)",
+    "x.squeeze_()",
+    "x.transpose_(0, 1)",
+    "x.swapaxes_(0, 1)",
+    "x.swapdims_(0, 1)",
+    "x.as_strided_((2, 2), (1, 1))",
+    "x.data = x * 2",
+    "x.data = x.t().sort()[0]",
+    "x.data.t_()",
+)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(("rows", "columns"), [(3, 3), (1, 3), (1, 1)])
+@pytest.mark.parametrize("form", CHANGES)
+def test_an_argument_that_has_another_form_by_then(form, rows, columns, backend):
+    """The program up to the error was traced again from the form that the argument had by then."""
+    source = FORMS.format(form=form, rows=rows, columns=columns)
+    check_source(source, backend=backend, backward=False, calls=2)

@@ -68,6 +68,7 @@ _MATRIX_WORK: Final = (
 )
 _ONE_DTYPE: Final = frozenset(_MATRIX_WORK.split())
 """Kernels that refuse operands of different dtypes, which fakes let pass."""
+_CHANGES_FORM: Final = frozenset("as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_".split())
 _OWN_NAMESPACES: Final = frozenset({"aten", "prims", "_c10d_functional", "higher_order"})
 _NAMES: Final = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 
@@ -139,6 +140,14 @@ def may_raise(node: fx.Node) -> bool:
         # Floats divide by zero to inf or nan, and have negative powers.
         return not (isinstance(value, torch.Tensor) and value.is_floating_point())
     return reason != _READS
+
+
+def changes_form_of_input(node: fx.Node) -> bool:
+    """Whether a recorded operation gives an input of the graph another shape or other strides, as `x.t_()` does."""
+    if operator_name(node.op, node.target) not in _CHANGES_FORM:
+        return False
+    value = node.meta.get(EXAMPLE)  # an operation in place returns the very fake
+    return any(one.meta.get(EXAMPLE) is value for one in node.graph.find_nodes(op="placeholder"))
 
 
 def _has_two_dtypes(node: fx.Node) -> bool:

@@ -15,8 +15,8 @@ from framesmith.frontend.tracing.frame_layout import live_names
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT, FAILURE_INSIDE
-from framesmith.graph.data_errors import may_raise
-from framesmith.graph.failures import STEP, changes
+from framesmith.graph.data_errors import changes_form_of_input, may_raise
+from framesmith.graph.failures import STEP, Replay, changes
 from framesmith.graph.purity import is_collective
 from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
@@ -33,6 +33,7 @@ class ObservedValues:
         self._version = 0
         self._is_noting = False
         self._has_collectives = False
+        self._has_new_forms = False
         self._nodes: dict[fx.Node, None] = {}
 
     def before_recording(self) -> None:
@@ -53,11 +54,20 @@ class ObservedValues:
 
         No trace can end inside of a nested run: the step that asked for the run would run natively and repeat that.
         Where a backend replaces the captured operations, those before a failed one run once more to find it, which
-        collectives must not: the other processes do not take part.
+        collectives must not: the other processes do not take part. Where it does not, an argument has another shape by
+        then, and the trace that is made once more would find that one from its beginning.
         """
         self._has_collectives = self._has_collectives or is_collective(node)
+        had_new_forms = self._has_new_forms
+        self._has_new_forms = had_new_forms or changes_form_of_input(node)
         if not may_raise(node):
             return
+        options = self._machine.tx.graph.options
+        # the trace that is made once more for another backend ends where that one's graph failed
+        if had_new_forms and options.runs_as_captured and type(options.backend) is not Replay:
+            raise GraphBreak(
+                BACKEND_LIMIT, f"{node.target}, which may raise, behind a change of an argument's shape"
+            )
         if self._has_collectives and not self._machine.tx.graph.runs_as_captured:
             raise GraphBreak(BACKEND_LIMIT, f"{node.target}, which may raise, behind a collective")
         if not self._machine.value_ends.nested:
