@@ -45,6 +45,36 @@ def test_an_empty_stack_is_found():
     assert problem.check == "depth" and "empty stack" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["RETURN_VALUE"], "RETURN_VALUE takes 1 slots of a stack of 0"),
+        (["LOAD_CONST", "BINARY_OP", "LOAD_CONST", "RETURN_VALUE"], "BINARY_OP takes 2 slots of a stack of 1"),
+        (["LOAD_CONST", "RERAISE 1"], "RERAISE takes 2 slots of a stack of 1"),
+        (["LOAD_CONST", "SWAP 5", "RETURN_VALUE"], "SWAP takes 5 slots of a stack of 1"),
+        (["LOAD_CONST", "COPY 5", "RETURN_VALUE"], "COPY takes 5 slots of a stack of 1"),
+        (["LOAD_CONST", "STORE_ATTR", "LOAD_CONST", "RETURN_VALUE"], "pops an empty stack"),
+        (["LOAD_CONST", "UNPACK_EX", "RETURN_VALUE"], ""),
+    ],
+)
+def test_operands_that_are_not_there_are_found(names, message):
+    """Also where the depth itself never gets below nothing."""
+    broken = disassemble((lambda: None).__code__)
+    broken.instructions = [Instruction("RESUME", 0)]
+    for name, _, number in (one.partition(" ") for one in names):
+        argument = {"LOAD_CONST": None, "BINARY_OP": "+", "STORE_ATTR": "a", "UNPACK_EX": 0}.get(name)
+        broken.instructions.append(Instruction(name, int(number) if number else argument))
+    found = verify_parts(broken)
+    assert [one.check for one in found] == (["depth"] if message else [])
+    assert all(message in one.message for one in found)
+
+
+def test_a_number_that_is_none_is_found():
+    broken = parts()
+    broken.instructions.insert(1, Instruction("BUILD_LIST"))
+    assert "argument" in checks(broken)
+
+
 def test_a_jump_out_of_the_code_is_found():
     broken = parts()
     jump = next(one for one in broken.instructions if one.target is not None)

@@ -35,6 +35,7 @@ __all__ = [
     "Position",
     "Reading",
     "read",
+    "read_parts",
     "stack_depths",
 ]
 
@@ -86,7 +87,11 @@ class Reading:
 
 def read(code: CodeType) -> Reading:
     """The reading of `code`; raises UnknownOpcode for an instruction that the tables do not know."""
-    parts = disassemble(code)
+    return read_parts(disassemble(code))
+
+
+def read_parts(parts: CodeParts) -> Reading:
+    """The same for the parts of a code object."""
     steps: list[tuple[int, Kind, object]] = []
     first: list[int] = []
     closures = _closure_loads(parts) if _CLOSURES_BY_LOAD_FAST and (parts.cellvars or parts.freevars) else ()
@@ -110,7 +115,7 @@ def read(code: CodeType) -> Reading:
             assert isinstance(instruction.argument, tuple)
             keywords = instruction.argument
             continue
-        for kind, argument in _rows(instruction, code, index):
+        for kind, argument in _rows(instruction, parts, index):
             steps.append((index, kind, argument))
     first.append(len(steps))
     targets = _targets(parts, first)
@@ -124,14 +129,14 @@ def read(code: CodeType) -> Reading:
     return Reading(operations, _handlers(parts, first), first)
 
 
-def _rows(instruction: Instruction, code: CodeType, index: int) -> tuple[Step, ...]:
+def _rows(instruction: Instruction, parts: CodeParts, index: int) -> tuple[Step, ...]:
     name = instruction.name
     fixed = FIXED.get(name)
     if fixed is not None:
         return fixed
     rule = RULES.get(name)
     if rule is None:
-        raise UnknownOpcode(name, f"instruction {index}", repr(code))
+        raise UnknownOpcode(name, f"instruction {index}", f"{parts.qualname} ({parts.filename})")
     return rule(instruction)
 
 

@@ -16,8 +16,11 @@ from framesmith.bytecode.cleanup import reachable
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.errors import AssembleError, BytecodeError
+from framesmith.bytecode.meaning import read_parts, stack_depths
 from framesmith.bytecode.nulls import null_problems
 from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
+from framesmith.bytecode.operation import Kind
+from framesmith.bytecode.operation_effects import slots_taken
 
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _AROUND: Final = 3
@@ -81,6 +84,10 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
     except AssembleError as error:
         return [*problems, Problem("depth", str(error))], None
     problems.extend(_regions(parts, depths))
+    if not problems:
+        problems.extend(
+            _show_surroundings(parts, "depth", message, index) for message, index in _operands(parts)
+        )
     # NULLs need sound depths: slots are found by their distance from the top.
     if not problems:
         problems.extend(
@@ -129,6 +136,8 @@ def _names(parts: CodeParts) -> Iterator[_Finding]:
             for name in pair:
                 if name not in slots:
                     yield "name", f"{one.name} names {name!r}, which is no local", index
+        elif kind is ArgumentKind.NUMBER and not isinstance(argument, int):
+            yield "argument", f"{one.name} has {argument!r} where a number belongs", index
         elif one.name == "COPY_FREE_VARS" and argument != len(parts.freevars):
             yield (
                 "name",
@@ -163,6 +172,18 @@ def _flow(parts: CodeParts) -> Iterator[_Finding]:
     copies = "COPY_FREE_VARS" in names
     if parts.freevars and not copies:
         yield "flow", "free variables are never copied into the frame", 0
+
+
+def _operands(parts: CodeParts) -> Iterator[tuple[str, int]]:
+    """Operations that take more than the stack holds, whatever they give back."""
+    reading = read_parts(parts)
+    for operation, depth in zip(reading.operations, stack_depths(reading), strict=True):
+        # with an argument it reads, below the exception, where to go on
+        below = operation.argument if operation.kind is Kind.RERAISE else 0
+        taken = slots_taken(operation) + (below if isinstance(below, int) else 0)
+        if depth is not None and taken > depth:
+            name = parts.instructions[operation.instruction].name
+            yield f"{name} takes {taken} slots of a stack of {depth}", operation.instruction
 
 
 def _regions(parts: CodeParts, found: list[int | None]) -> list[Problem]:
