@@ -487,3 +487,26 @@ def test_the_size_of_a_module_s_argument_is_named_as_its_forward_does() -> None:
         match=r"^test_\S*Fixed\.forward \(.*test_export\.py:\d+\) breaks .*\n +dimension 0 of t is",
     ):
         frontend.export(Fixed(), dynamic_shapes={"t": {0: Dim("n")}})(x(5))
+
+
+def raises(x):
+    raise ValueError("bad")
+
+
+def misses(x):
+    return {}["missing"]
+
+
+@pytest.mark.parametrize("program", [raises, misses])
+def test_a_program_that_raises_is_refused_with_its_line(program) -> None:
+    line = program.__code__.co_firstlineno + 1
+    with pytest.raises(frontend.ExportError, match=f"raises an exception.*test_export.py:{line} in "):
+        frontend.export(program)(torch.ones(2))
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"args": 1}])
+def test_arguments_in_a_tuple_are_explained(kwargs) -> None:
+    args = () if kwargs else ((torch.ones(2),),)
+    with pytest.raises(Exception) as caught:
+        frontend.export(torch.nn.Linear(2, 2), *args, **kwargs)
+    assert "one by one" in caught.value.__notes__[0]

@@ -49,7 +49,10 @@ def test_an_empty_stack_is_found():
     ("names", "message"),
     [
         (["RETURN_VALUE"], "RETURN_VALUE takes 1 slots of a stack of 0"),
-        (["LOAD_CONST", "BINARY_OP", "LOAD_CONST", "RETURN_VALUE"], "BINARY_OP takes 2 slots of a stack of 1"),
+        (
+            ["LOAD_CONST", "BINARY_OP", "LOAD_CONST", "RETURN_VALUE"],
+            "BINARY_OP takes 2 slots of a stack of 1",
+        ),
         (["LOAD_CONST", "RERAISE 1"], "RERAISE takes 2 slots of a stack of 1"),
         (["LOAD_CONST", "SWAP 5", "RETURN_VALUE"], "SWAP takes 5 slots of a stack of 1"),
         (["LOAD_CONST", "COPY 5", "RETURN_VALUE"], "COPY takes 5 slots of a stack of 1"),

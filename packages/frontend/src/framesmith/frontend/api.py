@@ -280,9 +280,12 @@ def warn_without_code(model: object) -> object:
         if isinstance(inside, FunctionType)
         else "compile a function that calls it"
     )
+    lack = (
+        "which has no `__call__` in Python" if isinstance(model, type) else "without Python code of its own"
+    )
     warn_once(
         f"compile({name})",
-        f"compile() got {describe_value(model)}, without Python code of its own: it is returned as it is and runs uncompiled; "
+        f"compile() got {describe_value(model)}, {lack}: it is returned as it is and runs uncompiled; "
         f"{remedy}",
     )
     return model

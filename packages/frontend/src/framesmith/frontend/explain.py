@@ -18,6 +18,7 @@ from framesmith.frontend.argument_checks import (
     refuse_options,
 )
 from framesmith.frontend.cache.session import Session
+from framesmith.frontend.disabled import is_disabled
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
 from framesmith.guards.words import write_count
@@ -127,11 +128,9 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
             compiled = cast("FunctionType", api.compile_object(model, options))
         own = api.session_of(compiled)
         if own is None:
+            hint = "is disabled" if is_disabled(model) else "has no Python code to compile"
             raise make_argument_error(
-                "explain()",
-                model,
-                "a function with Python code",
-                hint=", which has no Python code to compile",
+                "explain()", model, "a function with Python code", hint=f", which {hint}"
             )
         compiled(*args, **kwargs)
         return explanation_of([own])

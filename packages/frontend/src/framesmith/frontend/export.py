@@ -16,6 +16,7 @@ from framesmith.frontend.cache.trace_start import NEVER_COMPILED, FunctionStart,
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.compile_arguments import check_interpreter
 from framesmith.frontend.errors import DynamicSizeFixed, ExportError
+from framesmith.frontend.exits.ending import ResumeTarget
 from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, mark_tensors, read_declarations
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import ExampleCall, bind_call, flatten_call
@@ -24,6 +25,8 @@ from framesmith.frontend.exporting.outer_graph import OuterGraph
 from framesmith.frontend.exporting.target import find_target
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.tracing.machine import reading_of
+from framesmith.frontend.user_lines import place_text
 from framesmith.guards import first_failure
 
 
@@ -70,6 +73,12 @@ _NOT_TAKEN: Final = (
 """Options of `compile`, and of `torch.export.export`."""
 
 
+_ONE_BY_ONE: Final = (
+    "export() takes the arguments of the call one by one, where torch.export.export takes a tuple: "
+    "export(model, x, y) or export(model)(x, y)"
+)
+
+
 def export(
     model: Callable[..., object],
     *extra_args: object,
@@ -87,7 +96,12 @@ def export(
     check_callable("export()", model)
     refuse_options("export()", model, extra_kwargs, _NOT_TAKEN, "leave it out: export() takes dynamic_shapes")
     if extra_args or extra_kwargs:
-        return export(model, dynamic_shapes=dynamic_shapes)(*extra_args, **extra_kwargs)
+        try:
+            return export(model, dynamic_shapes=dynamic_shapes)(*extra_args, **extra_kwargs)
+        except Exception as error:
+            if (len(extra_args) == 1 and type(extra_args[0]) is tuple) or "args" in extra_kwargs:
+                error.add_note(_ONE_BY_ONE)
+            raise
 
     def run(*args: object, **kwargs: object) -> Exported:
         check_interpreter()
@@ -122,10 +136,23 @@ def export_call(
     if built.refusal is not None:
         # nothing is run, so the operation that would raise an error of the user first is not reached
         raise built.refusal.error()
+    # an entry that is complete goes on nowhere, unless to raise
+    for end in built.text.targets.values():
+        raise ExportError(
+            f"{names.function} raises an exception for this example ({_place_of(end)}); a graph has no such end: "
+            "export a call that returns"
+        )
     module = OuterGraph(start, example, built).build()
     return Exported(
         module, tuple(names.texts(g.text() for g in built.text.guards)), example, built, start, names
     )
+
+
+def _place_of(target: ResumeTarget) -> str:
+    """The line at which the program goes on."""
+    layout = target.point.frames[-1]
+    line = reading_of(layout.code).operations[layout.current].position.line
+    return place_text(layout.code.co_filename, line or layout.code.co_firstlineno, layout.code.co_name)
 
 
 def keep_graph(module: fx.GraphModule, examples: list[object]) -> Callable[..., object]:

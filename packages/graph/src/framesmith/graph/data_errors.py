@@ -68,7 +68,9 @@ _MATRIX_WORK: Final = (
 )
 _ONE_DTYPE: Final = frozenset(_MATRIX_WORK.split())
 """Kernels that refuse operands of different dtypes, which fakes let pass."""
-_CHANGES_FORM: Final = frozenset("as_strided_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_".split())
+_CHANGES_FORM: Final = frozenset(
+    ["as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
+)
 _OWN_NAMESPACES: Final = frozenset({"aten", "prims", "_c10d_functional", "higher_order"})
 _NAMES: Final = {name: reason for reason, names in _REASONS.items() for name in names.split()}
 

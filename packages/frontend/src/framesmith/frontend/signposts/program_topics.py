@@ -95,11 +95,34 @@ PROGRAM_TOPICS: Final = (
         ),
     ),
     Topic(
+        "the texts of CPython's errors",
+        ("error text", "error message of cpython"),
+        (
+            ("asked from the interpreter, by making the error once", "find_error_text"),
+            ("raised where the traced program raises", "raise_observed"),
+        ),
+    ),
+    Topic(
+        "properties and other descriptors",
+        ("property", "descriptor", "cached_property", "data descriptor"),
+        (
+            ("how an attribute of a class is bound to an instance", "begin_get"),
+            ("how it is stored through", "set_through"),
+        ),
+    ),
+    Topic(
+        "what is logged",
+        ("framesmith_logs", "logs", "log topic", "logging of framesmith"),
+        (("the topics, and how each is switched on", "events.log"),),
+    ),
+    Topic(
         "the options: config and the arguments of compile",
         (
             "config",
             "configuration",
             "config field",
+            "new config field",
+            "fullgraph",
             "options",
             "arguments of compile",
             "how to configure",
@@ -107,6 +130,7 @@ PROGRAM_TOPICS: Final = (
         ),
         (
             ("all fields, with their defaults", "docs/config.md"),
+            ("how one is added", "docs/adding/config-field.md"),
             ("the fields of the process", "Config"),
             ("what one call of `compile` chose", "CompileOptions"),
             ("the arguments are checked", "require_options"),

@@ -52,6 +52,7 @@ TOPICS: Final = (
         (
             ("the exception that every row may raise", "GraphBreak"),
             ("the catalogue of kinds", "docs/breaks/README.md"),
+            ("file by file, in a loop of a called function", "docs/walks.md"),
             ("the trace ends; the entry is written phase by phase", "EntryBuilder"),
             ("how an entry ends, as data", "write_ending"),
             ("where a continuation begins", "ResumePoint"),
