@@ -36,7 +36,12 @@ _Encoder = Callable[[Instruction], int]
 
 
 def assemble(parts: CodeParts) -> CodeType:
-    """The code object of `parts`; `parts` itself is not changed, except for the direction of jumps."""
+    """The code object of `parts`; `parts` itself is not changed, except for the direction of jumps.
+
+    Raises AssembleError for what cannot be encoded, TypeError for what is no CodeParts.
+    """
+    if not isinstance(parts, CodeParts):
+        raise TypeError(f"assemble() got {parts!r}, which is no CodeParts; pass what disassemble(code) gives")
     constants = ConstantPool(parts.constants)
     names = NamePool(parts.names, "global or attribute name")
     numbers = _numbers(parts, constants, names)

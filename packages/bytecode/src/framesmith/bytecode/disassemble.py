@@ -12,7 +12,7 @@ from typing import Final
 
 from framesmith.bytecode import exception_table
 from framesmith.bytecode.code_parts import CodeParts
-from framesmith.bytecode.errors import DisassembleError, UnknownOpcode
+from framesmith.bytecode.errors import DisassembleError, UnknownOpcode, require_code
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
 from framesmith.bytecode.opcodes import (
     BINARY_SYMBOLS,
@@ -40,7 +40,8 @@ _COMPARE_MASK: Final = (1 << COMPARE_SHIFT) - 1
 
 
 def disassemble(code: CodeType) -> CodeParts:
-    """Take `code` apart; `assemble` of the result gives an equal code object."""
+    """Take `code` apart; `assemble` of the result gives an equal code object. Raises TypeError for what is no code object."""
+    require_code(code)
     parts = CodeParts(
         name=code.co_name,
         qualname=code.co_qualname,

@@ -4,6 +4,7 @@ None of them is an error of the user's program: each means that a code object ca
 read, or that a caller asked for code that cannot be written.
 """
 
+from types import CodeType
 from typing import final
 
 from framesmith.bytecode.opcodes import SUPPORTED
@@ -47,3 +48,11 @@ class TextError(BytecodeError):
 @final
 class ResumeError(BytecodeError):
     """A continuation was asked for at an operation or with a layout that does not fit the code."""
+
+
+def require_code(value: object) -> None:
+    """Raises TypeError, which says how to get at the code, for what is no code object."""
+    if not isinstance(value, CodeType):
+        has_code = isinstance(getattr(value, "__code__", None), CodeType)
+        remedy = "pass its __code__" if has_code else "pass a code object, such as the __code__ of a function"
+        raise TypeError(f"got {value!r}, which is no code object; {remedy}")

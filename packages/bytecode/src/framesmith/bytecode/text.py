@@ -61,7 +61,7 @@ class CodeText:
 def text(code: CodeType | CodeParts) -> CodeText:
     """The text of a code object, with a section for each nested one."""
     objects: list[object] = []
-    parts = disassemble(code) if isinstance(code, CodeType) else code
+    parts = code if isinstance(code, CodeParts) else disassemble(code)
     sections = ["\n".join(_section(parts, "code", objects))]
     done = 0
     # It grows while sections are written: nested code has constants of its own.
