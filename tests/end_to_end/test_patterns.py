@@ -181,3 +181,44 @@ def test_positional_names_may_be_none_by_the_metaclass():
         "class Meta(type):\n    def __getattr__(cls, name):\n        return {'__match_args__': None}[name]\n"
     )
     check_source(meta + program)
+
+
+REGISTERED = """
+import collections.abc, torch
+
+class Subject:
+    kind = collections.abc.{kind}
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, place):
+        return range(2)[place] if isinstance(place, int) else 5
+
+    def get(self, key, default):
+        return 7
+
+class Derived(Subject):
+    pass
+
+def f(x, subject):
+    match subject:
+        case [a, b]:
+            return x + a + b, "sequence"
+        case {{"k": v}}:
+            return x * v, "mapping"
+    return x, "neither"
+
+def args():
+    return torch.ones(2), {cls}()
+"""
+
+
+def register(x, subject):
+    subject.kind.register(type(subject).__mro__[-2])
+
+
+@pytest.mark.parametrize("cls", ["Subject", "Derived"])
+@pytest.mark.parametrize("kind", ["Sequence", "Mapping"])
+def test_a_class_that_is_registered_between_calls(kind, cls):
+    check_source(REGISTERED.format(kind=kind, cls=cls), change=register)

@@ -16,10 +16,10 @@ from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
-from framesmith.guards.class_lookup import MISSING, flags_of, static_lookup
+from framesmith.guards.class_lookup import MISSING, flags_of, is_immutable, qualified_name, static_lookup
 from framesmith.guards.imported import find_loaded
-from framesmith.guards.kinds import HasKey
-from framesmith.guards.sources import Item, Pinned
+from framesmith.guards.kinds import EqualTo, HasKey
+from framesmith.guards.sources import CallResult, Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.type_functions import isinstance_
@@ -123,13 +123,24 @@ def import_from(machine: Machine, operation: Operation) -> None:
         frame.push(find_imported(machine, full))
 
 
+# Py_TPFLAGS_SEQUENCE and Py_TPFLAGS_MAPPING in Include/object.h
+_PATTERN_FLAGS: Final = {Kind.MATCH_SEQUENCE: 1 << 5, Kind.MATCH_MAPPING: 1 << 6}
+
+
+def read_pattern_flags(cls: type) -> int:
+    """What sequence and mapping patterns ask a class for (PEP 634)."""
+    return flags_of(cls) & sum(_PATTERN_FLAGS.values())
+
+
 @ROWS.opcode(Kind.MATCH_MAPPING, Kind.MATCH_SEQUENCE)
 def match_kind(machine: Machine, operation: Operation) -> None:
     """Whether the subject is a mapping or sequence in the sense of PEP 634."""
-    # Py_TPFLAGS_MAPPING and Py_TPFLAGS_SEQUENCE
-    flag = 1 << 6 if operation.kind is Kind.MATCH_MAPPING else 1 << 5
-    subject = machine.frame.stack[-1].realize()
-    machine.frame.push(Constant(bool(flags_of(subject.python_type) & flag)))
+    cls = machine.frame.stack[-1].realize().python_type
+    flags = read_pattern_flags(cls)
+    if not is_immutable(cls):  # `Sequence.register(cls)` sets one, also on what derives from it
+        source = CallResult(Pinned(cls, qualified_name(cls)), read_pattern_flags)
+        machine.tx.guard(source, EqualTo(flags), "a pattern asks whether it is a sequence or a mapping")
+    machine.frame.push(Constant(bool(flags & _PATTERN_FLAGS[operation.kind])))
 
 
 @ROWS.opcode(Kind.GET_LEN)
