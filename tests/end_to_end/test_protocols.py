@@ -114,3 +114,18 @@ def replace_class(x, thing):
 def test_changes_between_calls(change):
     source = PROGRAMS.replace("class Stone:\n    pass", "class Stone:\n    protocol = Goes\n    other = Car")
     check_source(source + "MAKE = Stone\nf = plain\n", change=change, calls=4)
+
+
+@pytest.mark.parametrize("cls", ["Car", "Stone", "int", "Goes", "Named", "Unchecked", "Derived"])
+@pytest.mark.parametrize("protocol", ["Goes", "Named", "Unchecked", "Derived", "(int, Named)"])
+def test_subclasses_of_protocols(protocol, cls):
+    program = f"""
+def f(x, cls):
+    try:
+        return x + 1, issubclass(cls, {protocol})
+    except TypeError as error:
+        return x, str(error)
+
+MAKE = lambda: {cls}
+"""
+    check_source(PROGRAMS + program)

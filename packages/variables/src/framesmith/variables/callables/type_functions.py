@@ -142,7 +142,10 @@ def _abstract_check(tx: TraceContext, value: Tracker, expected: type, cls: type)
     _check_hook(value, expected)
     _check_class_attribute(value)
     # runs the hook while tracing
-    answer = issubclass(cls, expected)
+    try:
+        answer = issubclass(cls, expected)
+    except TypeError:  # a protocol that is not for use at run time, or that has members which are no methods
+        value.unsupported("a class check that raises")
     # real inheritance is guarded with the structure of the class
     if not derives(cls, expected):
         _guard_answer(tx, cls, expected, answer)
