@@ -175,3 +175,69 @@ def args():
 @pytest.mark.parametrize("name", ["by_name", "stores", "updates", "of_a_module", "read_behind", "attribute"])
 def test_the_dictionary_of_a_module_in_c(name, space):
     check_source(MODULES.replace("{call}", f"{name}(x, {space})"))
+
+
+IMPORTS = """
+import builtins, types, torch
+
+def inner(x, mode):
+    import math
+    from math import floor
+    return x * floor(math.pi), mode["name"]
+
+def imitate(name, *rest):
+    if name == "math":
+        return types.SimpleNamespace(pi=7.5, floor=lambda value: int(value) + 100)
+    return ORIGINAL(name, *rest)
+
+ORIGINAL = builtins.__import__
+
+def replaced(x, mode):
+    builtins.__import__ = imitate
+    try:
+        return inner(x, mode)
+    finally:
+        builtins.__import__ = ORIGINAL
+
+def f(x, mode):
+    return {body}
+
+def args():
+    return torch.ones(2), {{"name": "as ever"}}
+"""
+
+
+@pytest.mark.parametrize("body", ["inner(x, mode)", "replaced(x, mode)", "inner(x, mode), replaced(x, mode)"])
+def test_imports_while_their_builtin_is_replaced_inside(body):
+    check_source(IMPORTS.format(body=body))
+
+
+def test_imports_while_their_builtin_is_replaced_between_calls():
+    def pi(x):
+        import math
+
+        return x * math.pi
+
+    compiled, original = frontend.compile(pi, backend="eager"), builtins.__import__
+    assert compiled(X)[0] > 3
+    for place in range(3):
+        with patch(
+            "builtins.__import__", lambda name, *rest: original("cmath" if name == "math" else name, *rest)
+        ):
+            with patch("cmath.pi", place):
+                assert compiled(X).tolist() == [place, place]
+        assert compiled(X)[0] > 3
+
+
+def test_imports_with_builtins_of_their_own():
+    asked = []
+
+    def importer(name, *rest):
+        asked.append(name)
+        return __import__(name, *rest)
+
+    space = {"__builtins__": {"__import__": importer}}
+    exec("def f(x):\n    import math\n    return x * math.pi", space)
+    compiled = frontend.compile(space["f"], backend="eager")
+    assert [round(compiled(X)[0].item(), 2) for _ in range(3)] == [3.14] * 3
+    assert asked == ["math"] * 3

@@ -19,7 +19,7 @@ _ORIGINALS: Final[dict[str, object]] = {
     name: value
     for name, value in _BUILTINS.items()
     if callable(value)
-    and not name.startswith("_")
+    and (not name.startswith("_") or name in ("__build_class__", "__import__"))
     and name not in _FREE
     and not (isinstance(value, type) and issubclass(value, BaseException))
 }

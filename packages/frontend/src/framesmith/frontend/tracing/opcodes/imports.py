@@ -18,13 +18,15 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import MISSING, flags_of, is_immutable, qualified_name, static_lookup
 from framesmith.guards.imported import find_loaded
-from framesmith.guards.kinds import EqualTo, HasKey
+from framesmith.guards.kinds import EqualTo, HasKey, Identical
 from framesmith.guards.sources import CallResult, Item, Pinned
 from framesmith.variables.builtin_types.iterators import unpack
+from framesmith.variables.builtin_types.namespaces import builtins_of
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.type_functions import isinstance_
 from framesmith.variables.core import Constant, ObservedException, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
+from framesmith.variables.core.raising import raise_observed
 
 ROWS: Final = OpcodeRows()
 
@@ -35,6 +37,7 @@ _MODULES: Final = Pinned(sys.modules, "sys.modules")
 def import_name(machine: Machine, operation: Operation) -> None:
     """`import a.b`: only a module that is imported already; a first import runs natively."""
     frame = machine.frame
+    _check_importer(machine)
     wanted = Wanted.of(machine, operation, frame.pop_many(2))
     missing = wanted.find_missing()
     if missing is not None:
@@ -45,6 +48,18 @@ def import_name(machine: Machine, operation: Operation) -> None:
     for name in wanted.list_modules():
         find_imported(machine, name)
     frame.push(find_imported(machine, wanted.result))
+
+
+def _check_importer(machine: Machine) -> None:
+    """Break the graph where the statement calls what the program has put in place of `__import__`."""
+    scope = builtins_of(machine.frame.namespace.value)
+    source = Pinned(scope, "builtins")
+    if "__import__" not in scope:
+        machine.tx.guard(source, HasKey("__import__", False))
+        raise_observed(machine.tx, ImportError, "__import__ not found")  # ceval.c
+    machine.tx.guard(Item(source, "__import__"), Identical(scope["__import__"]))
+    if scope["__import__"] is not __import__:
+        raise GraphBreak(IMPORT, "__import__ is replaced")
 
 
 def _has_effects(machine: Machine) -> bool:
@@ -250,8 +265,9 @@ def _import_form(operation: Operation, operands: list[str | None], bind: Bind) -
     if missing is not None and missing not in sys.modules:
         bind.machine.tx.guard(_MODULES, HasKey(missing, False))
     name = name_of(operation)
+    scope = bind(builtins_of(bind.machine.frame.namespace.value), "builtins")
     return NativeForm.of(
-        f"{bind(__import__, 'import')}({name!r}, {bind.globals()}, None, {operands[1]}, {operands[0]})"
+        f"{scope}['__import__']({name!r}, {bind.globals()}, None, {operands[1]}, {operands[0]})"
     )
 
 

@@ -11,11 +11,13 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.graph import GraphBreak
+from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.namespaces import builtins_of
 from framesmith.variables.core import NULL, Lazy, Null
 from framesmith.variables.core.attribute_errors import missing_name
+from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import lazy
 
 ROWS: Final = OpcodeRows()
@@ -144,6 +146,9 @@ def load_build_class(machine: Machine, operation: Operation) -> None:
     """Push `__build_class__`; calling it breaks the graph."""
     frame = machine.frame
     scope = builtins_of(frame.namespace.value)
+    if "__build_class__" not in scope:
+        machine.tx.guard(Pinned(scope, "builtins"), HasKey("__build_class__", False))
+        raise_observed(machine.tx, NameError, "__build_class__ not found")  # ceval.c
     builder: Lazy = lazy(
         machine.tx, scope["__build_class__"], Item(Pinned(scope, "builtins"), "__build_class__")
     )
