@@ -133,7 +133,7 @@ def test_a_frame_that_raises_keeps_what_its_handler_reads() -> None:
 
 
 def test_the_handler_runs_outside_of_the_except_block() -> None:
-    lines = wrap_in_try(["1 / 0"], ["import sys", "seen = (__fs_e, sys.exception())"])
+    lines = wrap_in_try(["1 / 0"], ["import sys", "seen = (__fs_e, sys.exception())"], "BaseException")
     names: dict[str, object] = {}
     exec("\n".join(lines), names)
     assert type(names["seen"][0]) is ZeroDivisionError and names["seen"][1] is None

@@ -80,7 +80,9 @@ class NativeOperation:
         lines = self._wrap_in_handler(self._make_statements(form))
         # without handlers, inner frames and values on the stack, an exception may leave the entry as it is
         if form.statements and (len(self._machine.frames) > 1 or self._has_handler() or self._has_stack()):
-            lines = wrap_in_try(lines, self._raised_lines(operands))
+            lines = wrap_in_try(
+                lines, self._raised_lines(operands), self._writer.constant(BaseException, "anything")
+            )
         return [*lines, *self._outcome_lines(form)]
 
     def _rest_natively(self) -> list[str]:
@@ -142,7 +144,7 @@ class NativeOperation:
             f"{kept} = ({name}.__traceback__, {name}.__context__)",
             "try:",
             f"    raise {name}",
-            "except BaseException:",
+            "except:",
             f"    {restore}({name}, {kept})",
             *(f"    {line}" for line in lines),
         ]
@@ -232,14 +234,17 @@ class NativeOperation:
         return f"({''.join(f'{text}, ' for text in made)})"
 
 
-def wrap_in_try(lines: list[str], handler: list[str]) -> list[str]:
-    """The lines in a `try`, then `handler` for when one raised: behind the `except`, where nothing is being handled."""
+def wrap_in_try(lines: list[str], handler: list[str], anything: str) -> list[str]:
+    """The lines in a `try`, then `handler` for when one raised: behind the `except`, where nothing is being handled.
+
+    `anything`: the name of BaseException in the text, where a global variable of the program may have its own.
+    """
     return [
         f"{_RAISED} = None",
         "try:",
         *(f"    {line}" for line in lines),
         # another name, which CPython unbinds at the end of the handler
-        f"except BaseException as {_RAISED}x:",
+        f"except {anything} as {_RAISED}x:",
         f"    {_RAISED} = {_RAISED}x",
         f"if {_RAISED} is not None:",
         *(f"    {line}" for line in handler),

@@ -147,6 +147,8 @@ class SlowPath:
     failed: type[GraphFailed] = GraphFailed
     strip: Callable[[BaseException], None] = strip_our_frames
     agrees: Callable[[], bool] = PROBE.agrees
+    # the text names no builtin: a global variable of the program may have its name
+    anything: type[BaseException] = BaseException
 
 
 @final
@@ -319,7 +321,7 @@ class Dispatcher:
             # the handler ends before `recover`: the failure must not be the context of what the program raises there
             f" except {_REST}.failed as {failure}x: {failure} = {failure}x",
             f" return {_REST}.recover({', '.join([failure, *self.signature.spellings.values()])})",
-            f"except BaseException as {failure}:",
+            f"except {_REST}.anything as {failure}:",
             f" {_REST}.strip({failure})",
             " raise",
         ]

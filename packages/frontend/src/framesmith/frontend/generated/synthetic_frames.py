@@ -25,6 +25,7 @@ def make_synthetic_frame(places: Sequence[FramePlace]) -> Callable[..., object] 
     `places` are given from the outermost; None if there are none.
     """
     function: FunctionType | None = None
+    anything = f"{PREFIX}anything"  # the frame's globals may have another BaseException
     # the innermost first, since each function calls the next
     for place in reversed(places):
         line = place.line
@@ -32,11 +33,13 @@ def make_synthetic_frame(places: Sequence[FramePlace]) -> Callable[..., object] 
         call = f"{PREFIX}f(*args, **kwargs)" if function is None else f"{inner}({PREFIX}f, *args, **kwargs)"
         lines = [
             (f"try: return {call}", line),
-            (f"except BaseException as {PREFIX}x:", line),
+            (f"except {anything} as {PREFIX}x:", line),
             (f" {PREFIX}x.__traceback__ = {PREFIX}x.__traceback__.tb_next", line),  # the frame is named apart
             (" raise", line),
         ]
-        held = {} if function is None else {inner: function}
+        held: dict[str, object] = {anything: BaseException}
+        if function is not None:
+            held[inner] = function
         function = generate_function(
             f"{PREFIX}f, /, *args, **kwargs", lines, held, Identity.of(place.code), place.namespace
         )

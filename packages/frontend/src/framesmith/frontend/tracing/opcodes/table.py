@@ -66,7 +66,9 @@ class Bind:
     def globals(self) -> str:
         """An expression for the globals of the operation's frame; those of the outermost one are the entry's own."""
         frames = self.machine.frames
-        return "globals()" if len(frames) == 1 else self.constant(frames[-1].namespace.value, "globals")
+        if len(frames) == 1:
+            return f"{self.constant(globals, 'read_globals')}()"
+        return self.constant(frames[-1].namespace.value, "globals")
 
 
 NativeWriter = Callable[[Operation, list[str | None], Bind], NativeForm]
