@@ -9,6 +9,7 @@ import xml.dom
 
 import pytest
 import torch
+from tests.end_to_end.support import check_source
 
 from framesmith import frontend
 
@@ -219,3 +220,59 @@ def test_a_module_that_another_thread_is_importing_is_waited_for(tmp_path, monke
     assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
     thread.join()
     assert compiled(torch.ones(3)).tolist() == [2.0] * 3
+
+
+MODULES_CHANGED = """
+import sys, types, torch
+from unittest import mock
+
+fake = types.ModuleType("math")
+fake.floor = lambda value: 77
+
+def stored(x):
+    before = sys.modules["math"]
+    sys.modules["math"] = fake
+    try:
+        import math
+        return x * math.floor(2.5)
+    finally:
+        sys.modules["math"] = before
+
+def patched(x):
+    with mock.patch.dict(sys.modules, {"math": fake}):
+        from math import floor
+        return x * floor(2.5)
+
+def hidden(x):
+    with mock.patch.dict(sys.modules, {"math": None}):
+        try:
+            import math
+        except ImportError as error:
+            return x, str(error)
+
+def removed(x):
+    before = sys.modules.pop("math")
+    try:
+        import math
+        return x * math.floor(2.5), math is before
+    finally:
+        sys.modules["math"] = before
+
+def submodule(x):
+    before = sys.modules["os.path"]
+    sys.modules["os.path"] = fake
+    try:
+        import os.path as path
+        from os import path as other
+        return x, path is other, path is fake
+    finally:
+        sys.modules["os.path"] = before
+
+def args():
+    return (torch.ones(2),)
+"""
+
+
+@pytest.mark.parametrize("name", ["stored", "patched", "hidden", "removed", "submodule"])
+def test_modules_that_the_program_puts_in_place(name: str) -> None:
+    check_source(f"{MODULES_CHANGED}\nf = {name}\n")

@@ -38,6 +38,7 @@ def import_name(machine: Machine, operation: Operation) -> None:
     """`import a.b`: only a module that is imported already; a first import runs natively."""
     frame = machine.frame
     _check_importer(machine)
+    _check_modules(machine)
     wanted = Wanted.of(machine, operation, frame.pop_many(2))
     missing = wanted.find_missing()
     if missing is not None:
@@ -60,6 +61,12 @@ def _check_importer(machine: Machine) -> None:
     machine.tx.guard(Item(source, "__import__"), Identical(scope["__import__"]))
     if scope["__import__"] is not __import__:
         raise GraphBreak(IMPORT, "__import__ is replaced")
+
+
+def _check_modules(machine: Machine) -> None:
+    """Break the graph where the program has changed `sys.modules`, which the entry does behind its graph."""
+    if any(getattr(one, "value", None) is sys.modules for one in machine.tx.changes.changed_trackers()):
+        raise GraphBreak(IMPORT, "sys.modules was changed before")
 
 
 def _has_effects(machine: Machine) -> bool:
@@ -132,6 +139,7 @@ def import_from(machine: Machine, operation: Operation) -> None:
     try:
         frame.push(module.attribute(machine.tx, name))
     except ObservedException:
+        _check_modules(machine)
         full = f"{value.__name__}.{name}" if isinstance(value, ModuleType) else ""
         if full not in sys.modules:
             raise GraphBreak(IMPORT, f"{name} cannot be imported") from None
