@@ -8,6 +8,8 @@ from typing import Final
 import torch
 from torch import fx
 
+from framesmith.graph.pinned_names import pin_names
+
 CALL: Final = "_wrapped_call"  # what `GraphModule.__call__` runs
 _HOOKS: Final = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -20,9 +22,10 @@ def call_forward(module: fx.GraphModule, *values: object) -> object:
 
 
 def make_plain(module: fx.GraphModule) -> fx.GraphModule:
-    """The module, calls of which are `call_forward` from now on.
+    """The module, calls of which are `call_forward` from now on, and run the operations that were captured.
 
     fx's own `__call__` also prints an error and removes its traceback, in which `failures` finds the operation (ADR 0015).
     """
     setattr(type(module), CALL, staticmethod(call_forward))
+    pin_names(module)
     return module

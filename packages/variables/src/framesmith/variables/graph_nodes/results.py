@@ -6,6 +6,7 @@ become arguments of a node: `graph_nodes.arguments`.
 
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import FunctionType
 from typing import Final
 
 import torch
@@ -46,6 +47,7 @@ MODE_ACTIVE = register(
 )
 
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
+_METHODS: Final = dict(vars(torch.Tensor))
 RESULTS: Final = Table[type, ResultRule]("trackers of results")
 """Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
 
@@ -192,6 +194,7 @@ def _call(
 ) -> fx.Node:
     # Asked at each operation, since a mode may be entered midway.
     check_modes()
+    _check_replaced(target)
     op: CallKind = "call_method" if isinstance(target, str) else "call_function"
     try:
         return tx.graph.call(op, target, args, kwargs)
@@ -212,6 +215,22 @@ def evaluate(what: str, question: Callable[..., object], *arguments: object, **k
         if isinstance(reason, GraphBreak):
             raise reason from error
         raise GraphBreak(OPERATION_RAISES, str(reason)) from error
+
+
+def _check_replaced(target: Callable[..., object] | str) -> None:
+    """Break the graph where the program has put something else in place of the operation, and calls the former one.
+
+    The graph would look up a method, and a function of torch in Python names itself to modes, also to those of a backend.
+    """
+    if isinstance(target, str):
+        is_there = vars(torch.Tensor).get(target) is _METHODS.get(target)
+    elif type(target) is FunctionType:
+        is_there = target.__globals__.get(target.__name__, target) is target
+    else:
+        return
+    if not is_there:
+        name = f"torch.Tensor.{target}" if isinstance(target, str) else target.__name__
+        raise GraphBreak(UNSUPPORTED_VALUE, f"{name} while the program has something else in its place")
 
 
 def check_modes() -> None:

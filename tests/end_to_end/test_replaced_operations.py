@@ -1,0 +1,97 @@
+"""Operations of torch that the program replaces, calling the former ones: each is run once."""
+
+import pytest
+import torch
+from tests.end_to_end.support import check_source
+
+PROGRAM = """
+import torch
+import torch.nn.functional as F
+from unittest import mock
+
+original = {name}
+
+def doubled(*args, **kwargs):
+    return original(*args, **kwargs) * 2
+
+def compute(x):
+    return {name}(x) + original(x)
+
+def inside(x):
+    with mock.patch({name!r}, doubled):
+        y = compute(x)
+        print("break")
+        z = compute(x)
+    return y, z, compute(x)
+
+def stored_back(x):
+    {name} = doubled
+    print("break")
+    {name} = original
+    return compute(x)
+
+def around(x, state):
+    state.append(x)
+    if len(state) % 2:
+        return compute(x)
+    with mock.patch({name!r}, doubled):
+        return compute(x)
+
+def f(x, state):
+    return {body}
+
+def args():
+    return torch.tensor([-1.0, 2.0]), []
+"""
+NAMES = [
+    "torch.relu",
+    "torch.sin",
+    "torch.nn.functional.relu",
+    "torch.nn.functional.elu",
+    "torch.nn.functional.gelu",
+    "torch.Tensor.sin",
+    "torch.special.expit",
+]
+BODIES = ["inside(x)", "stored_back(x)", "around(x, state)"]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_operation_that_calls_the_former_one(name, body, backend):
+    check_source(PROGRAM.format(name=name, body=body), calls=4, backend=backend)
+
+
+CALLS = """
+import torch
+from framesmith import frontend
+
+original = {name}
+
+def doubled(*args, **kwargs):
+    return original(*args, **kwargs) * 2
+
+def inner(x):
+    return {name}(x) + original(x)
+
+COMPILED = frontend.compile(inner, backend="eager") if {compiles} else inner
+
+def f(x):
+    found = [COMPILED(x)]
+    {name} = doubled
+    try:
+        found.append(COMPILED(x))
+    finally:
+        {name} = original
+    return [one.tolist() for one in [*found, COMPILED(x)]]
+"""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_operation_that_is_replaced_between_calls(name):
+    results = []
+    for compiles in (False, True):
+        space = {"__name__": "replaced"}
+        exec(CALLS.format(name=name, compiles=compiles), space)
+        results.append([space["f"](torch.tensor([-1.0, 2.0])) for _ in range(2)])
+    assert results[0] == results[1]
