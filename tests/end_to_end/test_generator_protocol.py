@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 
 
 class Ending:
@@ -166,3 +166,47 @@ def test_a_generator_stays_in_its_handler() -> None:
         return [*found, next(generator)]
 
     check(f)
+
+
+DELEGATING = """
+import torch
+
+class Block:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        print("exit", kind and kind.__name__)
+
+def inner(x):
+    try:
+        yield x
+        yield x + 1
+    finally:
+        print("inner")
+
+def outer(x):
+    {block}
+        {values} = yield from inner(x)
+    finally_print("outer")
+
+def finally_print(text):
+    print(text)
+
+def f(x):
+    generator = outer(x)
+    y = next(generator)
+    {end}
+    return y + 1
+
+def args():
+    return (torch.ones(2),)
+"""
+
+
+@pytest.mark.parametrize("end", ["generator.close()", "del generator", "list(generator)"])
+@pytest.mark.parametrize(
+    "block", ["with Block():", "with Block(), Block():", "if True:", "for n in range(2):"]
+)
+def test_a_delegating_generator_in_a_block_ends(block, end):
+    check_source(DELEGATING.format(block=block, values="found", end=end))

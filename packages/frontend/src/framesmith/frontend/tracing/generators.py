@@ -123,8 +123,8 @@ class SymbolicGenerator:
             finally:
                 del raised  # it holds this frame
         self.start_running()
-        if raised is None:
-            frame.push(value)
+        # also below an exception, where the handler of a `yield from` finds it (CPython: gen_send_ex2)
+        frame.push(value if raised is None else Constant(None))
         frame.barrier = True
         try:
             outcome = machine.run(frame, raised)
