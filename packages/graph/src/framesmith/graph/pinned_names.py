@@ -15,6 +15,11 @@ from torch import fx
 from torch.fx.node import _get_qualified_name
 
 _ROOT: Final = "torch"
+_CONSTANTS: Final = {
+    name: value
+    for name, value in vars(torch).items()
+    if isinstance(value, torch.dtype | torch.layout | torch.memory_format)
+}
 
 
 @final
@@ -45,6 +50,7 @@ def pin_names(module: fx.GraphModule) -> None:
     if space.get(_ROOT) is not torch:
         return
     root = PinnedNames(torch)
+    vars(root).update(_CONSTANTS)
     for target in dict.fromkeys(node.target for node in module.graph.nodes if node.op == "call_function"):
         assert callable(target)
         first, *path = _get_qualified_name(target).split(".")

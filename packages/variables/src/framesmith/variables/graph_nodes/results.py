@@ -47,7 +47,8 @@ MODE_ACTIVE = register(
 )
 
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
-_METHODS: Final = dict(vars(torch.Tensor))
+_BASE: Final = vars(torch._C.TensorBase)
+_METHODS: Final = {**_BASE, **vars(torch.Tensor)}
 RESULTS: Final = Table[type, ResultRule]("trackers of results")
 """Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
 
@@ -223,7 +224,8 @@ def _check_replaced(target: Callable[..., object] | str) -> None:
     The graph would look up a method, and a function of torch in Python names itself to modes, also to those of a backend.
     """
     if isinstance(target, str):
-        is_there = vars(torch.Tensor).get(target) is _METHODS.get(target)
+        # what is put back may be found in the class where it was found in its base before
+        is_there = vars(torch.Tensor).get(target, _BASE.get(target)) is _METHODS.get(target)
     elif type(target) is FunctionType:
         is_there = target.__globals__.get(target.__name__, target) is target
     else:
