@@ -6,7 +6,7 @@ A generator born in the trace is closed symbolically at that point. For an objec
 the entry's frame ends, and with it the last reference. Objects with weak references are in `tracing.value_ends`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from types import GeneratorType, ModuleType
 from typing import Final
@@ -194,21 +194,44 @@ def may_be_weakly_referenced(cls: type) -> bool:
     return bool(weak_offset(cls)) and is_observable(cls)
 
 
-def is_held(machine: Machine, wanted: Tracker) -> bool:
-    """Whether a frame, a generator, a changed object or the handled exception still leads to the value."""
-    roots: list[Tracker] = list(machine.tx.changes.changed_trackers())
-    if machine.handled is not None:
-        roots.append(machine.handled)
-    for frame in machine.frames:
-        roots += held_by(frame)
-    for generator in machine.generators:
-        if not generator.finished and generator is not wanted:
-            roots += generator.children()
-    found = reachable(roots)
+def is_held(machine: Machine, wanted: Tracker, ended: Collection[int] = ()) -> bool:
+    """Whether a frame, a generator, a changed object or the handled exception still leads to the value.
+
+    `ended`: the generators, by `id`, that end as well, and hold nothing.
+    """
+    found = reachable(holders(machine, {id(wanted), *ended}))
     real = real_object(wanted)
     return id(wanted) in found or (
         real is not None and any(real_object(value) is real for value in found.values())
     )
+
+
+def holders(machine: Machine, ended: Collection[int]) -> list[Tracker]:
+    """What holds values: frames, changed objects, the handled exception, and what generators hold, but for the `ended`."""
+    roots: list[Tracker] = list(machine.tx.changes.changed_trackers())
+    if machine.handled is not None:
+        roots.append(machine.handled)
+    for frame in machine.frames:
+        roots += [*held_by(frame), *frame.names.values()]
+        others = (frame.function, frame.replacement, frame.otherwise, frame.generator)
+        roots += [one for one in others if one is not None and id(one) not in ended]
+    for generator in machine.generators:
+        if not generator.finished and id(generator) not in ended:
+            roots += generator.children()
+    return roots
+
+
+def find_ended_generators(machine: Machine, values: Iterable[Tracker]) -> set[int]:
+    """The generators, by `id`, to which nothing but these values leads: they end with them."""
+    values = [value for value in values if not isinstance(value, Constant)]
+    if not machine.generators or not values:
+        return set()
+    reached = reachable(values)
+    asked = {
+        id(one) for one in machine.generators if id(one) in reached and not (one.finished or one.running)
+    }
+    # a generator that ends does not hold another one
+    return asked - reachable(holders(machine, asked)).keys() if asked else asked
 
 
 def held_by(frame: Frame) -> list[Tracker]:
@@ -227,14 +250,29 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
     A generator is closed; for an existing object the entry ends here. Raises GraphBreak where closing raises, and where
     an entry cannot end here.
     """
-    for value in find_finalizable(machine, values):
-        if is_held(machine, value):
-            continue
+    values = list(values)
+    found = find_finalizable(machine, values)
+    ended = find_ended_generators(machine, values)
+    lost = [value for value in found if not is_held(machine, value, ended)]
+    generators = [value for value in lost if isinstance(value, GeneratorTracker)]
+    # what an operation works on is on no stack while it runs frames in its midst
+    if machine.value_ends.nested > machine.value_ends.closings:
+        if generators:
+            raise GraphBreak(GENERATOR, "it may end inside an operation, which may hold it")
+        ended.clear()
+    for generator in machine.generators:
+        if id(generator) in ended and generator not in generators:  # nothing is to be closed in it
+            machine.tx.changes.note(generator)
+            generator.finished = True
+    if len(lost) > 1 and generators:
+        lost = [find_first(values, lost)]
+    for value in lost:
         if value in machine.tx.changes.ambient.open_blocks:
             raise GraphBreak(CONTEXT_MANAGER, f"{value.describe()} is dropped while its block is open")
         if not isinstance(value, GeneratorTracker):
             end_entry_here(machine, EndingValue(real_object(value), value))
             continue
+        machine.value_ends.closings += 1
         try:
             # CPython has no place for it either: it is written to stderr, which a trace cannot do
             value.attribute(machine.tx, "close").call(machine.tx, (), {})
@@ -242,6 +280,21 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
             raise GraphBreak(
                 GENERATOR, f"{error.exception.describe()} is raised by a generator that is dropped"
             ) from None
+        finally:
+            machine.value_ends.closings -= 1
+
+
+def find_first(values: Sequence[Tracker], lost: Sequence[Tracker]) -> Tracker:
+    """Of several values that end together, the one that ends first, and the others with its frame.
+
+    Raises GraphBreak where it is not known: it depends on the kind of each container, and frames let go of their
+    variables in another order from 3.14 on.
+    """
+    leading = [one for one in values if any(id(value) in reachable([one]) for value in lost)]
+    first = leading[0].realize() if len({id(one.realize()) for one in leading}) == 1 else None
+    if isinstance(first, GeneratorTracker) and any(first is value for value in lost):
+        return first
+    raise GraphBreak(GENERATOR, f"{len(lost)} values end together, in an order that is not known")
 
 
 def end_entry_here(machine: Machine, ending: EndingValue) -> None:

@@ -204,6 +204,8 @@ class Interpreter:
         generator, machine = frame.generator, self.machine
         if generator is None:
             return
+        # what it held has been noted, and it holds nothing any more
+        frame.stack.clear()
         frame.locals.clear()
         frame.cells.clear()
         # behind a barrier `SymbolicGenerator` does it, which began the run

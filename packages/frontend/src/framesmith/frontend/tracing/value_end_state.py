@@ -32,7 +32,8 @@ class ValueEnds:
 
     - `watched`: a weak reference was made in sight, in this trace or in one that led to it.
     - `owning`: the values that were handed over belong to the frames (the arguments of a function are its caller's).
-    - `nested`, `runs`, `references` count nested runs under way, nested runs begun, and weak references made.
+    - `nested`, `closings` count nested runs under way, and those of them that close a generator that was dropped.
+    - `runs`, `references` count nested runs begun, and weak references made.
     - `held`: the values that are looked for after each operation, by identity.
     - `referents`: the values to which the trace made weak references, by identity.
     - `borrowed`: the names of instances that were handed over and that something else held then; trusted as long as no
@@ -46,6 +47,7 @@ class ValueEnds:
     watched: bool = False
     owning: bool = False
     nested: int = 0
+    closings: int = 0
     runs: int = 0
     references: int = 0
     held: dict[int, EndingValue] = field(default_factory=dict)
