@@ -73,13 +73,19 @@ def layout_of(
         id(frame.namespace.value),
         index,
         tuple(stack_item_of(value) for value in frame.stack),
-        tuple(name for name, value in frame.locals.items() if name in live or keeps(value)),
+        tuple(name for name in in_slot_order(frame) if name in live or keeps(frame.locals[name])),
         tuple(frame.cells),
         frame.replacement is not None,
         frame.current,
         frame.role,
         frame.skipped,
     )
+
+
+def in_slot_order(frame: Frame) -> list[str]:
+    """The names of its bound locals in the order of their slots, in which the frame lets go of them when it ends."""
+    slots = {name: slot for slot, name in enumerate(frame.code.co_varnames)}
+    return sorted(frame.locals, key=lambda name: slots.get(name, len(slots)))
 
 
 def values_in_slots(stack: Sequence[Tracker]) -> list[Tracker]:
