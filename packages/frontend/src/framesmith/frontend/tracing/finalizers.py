@@ -264,6 +264,7 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
         if id(generator) in ended and generator not in generators:  # nothing is to be closed in it
             machine.tx.changes.note(generator)
             generator.finished = True
+            generator.frame.release()
     if len(lost) > 1 and generators:
         lost = [find_first(values, lost)]
     for value in lost:
