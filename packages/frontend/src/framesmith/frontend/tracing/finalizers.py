@@ -291,6 +291,15 @@ def find_first(values: Sequence[Tracker], lost: Sequence[Tracker]) -> Tracker:
     Raises GraphBreak where it is not known: it depends on the kind of each container, and frames let go of their
     variables in another order from 3.14 on.
     """
+    inside = [reachable(one.children()) for one in lost]
+    outer = [
+        one
+        for one in lost
+        if not any(id(one) in found for other, found in zip(lost, inside, strict=True) if other is not one)
+    ]
+    # the others end when its frame does
+    if len(outer) == 1 and isinstance(outer[0], GeneratorTracker):
+        return outer[0]
     leading = [one for one in values if any(id(value) in reachable([one]) for value in lost)]
     first = leading[0].realize() if len({id(one.realize()) for one in leading}) == 1 else None
     if isinstance(first, GeneratorTracker) and any(first is value for value in lost):
