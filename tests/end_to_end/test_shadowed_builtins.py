@@ -25,6 +25,10 @@ def f(x, items):
     except ImportError as error:
         print(error)
     try:
+        x = x + torch.linalg.cholesky(torch.eye(2) * math.nan)
+    except RuntimeError as error:
+        items.append(2)
+    try:
         return divide(x + 1)
     except ZeroDivisionError as error:
         print(error)

@@ -472,7 +472,8 @@ def write_graph_call(
     if recovery is not None:
         failed, own = writer.constant(GraphFailed, "failed"), writer.constant(recovery, "recovery")
         made = f", ({''.join(f'{writer.load(one)}, ' for one in recovery.made)})" if recovery.made else ""
-        handler = f"except Exception as {PREFIX}x: raise {failed}({own}, {PREFIX}x{made}) from None"
+        anything = writer.constant(Exception, "error")
+        handler = f"except {anything} as {PREFIX}x: raise {failed}({own}, {PREFIX}x{made}) from None"
         lines = [("try:", writer.line), (f"  {called}", writer.line), (handler, writer.line)]
     renamed = [
         (f"{name} = {results[position]}", writer.line)
