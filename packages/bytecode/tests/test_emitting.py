@@ -8,7 +8,16 @@ import pytest
 from framesmith.bytecode.assemble import assemble
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.emitter import Emitter
-from framesmith.bytecode.emitting import blocks, calls, containers, jumps, operators, stack, variables
+from framesmith.bytecode.emitting import (
+    blocks,
+    calls,
+    containers,
+    imports,
+    jumps,
+    operators,
+    stack,
+    variables,
+)
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import Position
 from framesmith.bytecode.verify import verify
@@ -192,8 +201,8 @@ def test_containers_and_strings():
 
 def test_imports():
     made = emitter()
-    containers.import_module(made, "os.path", names=("join",))
-    containers.import_from(made, "join")
+    imports.import_module(made, "os.path", names=("join",))
+    imports.import_from(made, "join")
     stack.swap(made)
     stack.pop(made)
     calls.return_value(made)

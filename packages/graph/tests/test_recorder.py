@@ -1,4 +1,4 @@
-"""Inputs, calls, errors and going back."""
+"""Recorder: inputs, recorded calls, errors, and rollback of what was recorded."""
 
 import gc
 import operator

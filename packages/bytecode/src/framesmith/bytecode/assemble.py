@@ -1,7 +1,7 @@
 """`assemble`: `CodeParts` to a code object.
 
 Jumps get the direction and the width they need, names and constants their numbers, the frame the
-stack size it needs. What cannot be encoded is an AssembleError; whether it makes sense is for `verify` to say.
+stack size it needs. What cannot be encoded, or has no single stack depth, is an AssembleError; the other checks are those of `verify`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Passes over `CodeParts` that change how a function is written, never what it does.
 
-Each edits the parts it is given. Analyses are elsewhere: `blocks`, `liveness`, `stack_depth`.
+Each edits the parts it is given. What is reached is found here; other analyses are in `blocks`, `liveness` and `stack_depth`.
 """
 
 from framesmith.bytecode import stack_depth

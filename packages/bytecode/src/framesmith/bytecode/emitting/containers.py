@@ -1,4 +1,4 @@
-"""Building and taking apart tuples, lists, sets, dicts, slices and strings; imports.
+"""Building and taking apart tuples, lists, sets, dicts, slices, and strings from formatted parts (f-strings).
 
 Reading an item of one: `emitting.variables`.
 """
@@ -7,9 +7,8 @@ from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.variables import load_constant, load_item
-from framesmith.bytecode.opcodes import KINDS, NUMBERS, ArgumentKind
+from framesmith.bytecode.opcodes import NUMBERS
 
-_AT_ONCE: Final = 2  # the module itself, even where 3.15 is set to import lazily
 _CONVERSIONS: Final = {"": 0, "s": 1, "r": 2, "a": 3}
 
 
@@ -108,17 +107,3 @@ def format_value(emitter: Emitter, conversion: str = "", with_spec: bool = False
 def join_strings(emitter: Emitter, n: int) -> None:
     """Concatenate the n topmost strings."""
     emitter.emit("BUILD_STRING", n)
-
-
-def import_module(
-    emitter: Emitter, name: str, *, names: tuple[str, ...] | None = None, level: int = 0
-) -> None:
-    """Push the module of `import name`, or of `from name import names` when names are given."""
-    load_constant(emitter, level)
-    load_constant(emitter, names)
-    emitter.emit("IMPORT_NAME", (name, _AT_ONCE) if KINDS["IMPORT_NAME"] is ArgumentKind.NAME_FLAG2 else name)
-
-
-def import_from(emitter: Emitter, name: str) -> None:
-    """`module -> module, module.name` as `from module import name` finds it."""
-    emitter.emit("IMPORT_FROM", name)

@@ -1,4 +1,4 @@
-"""Jumps: the names they have in each version."""
+"""Jumps, unconditional and by what is on top of the stack."""
 
 from typing import Final
 
