@@ -54,6 +54,7 @@ MARKED_CALLS: Final = Table[str, MarkedCall]("marked functions")
 returns what the function's marks make of the call, or None."""
 
 NATIVE_MODULES = (
+    "_frozen_importlib_external",
     "torch._dynamo",
     "torch._functorch",
     "torch._inductor",
@@ -77,6 +78,17 @@ NATIVE_MODULES = (
 )
 """Modules whose Python code works on torch's dispatcher, autograd's state, the memory of tensors or other compilers, or refuses
 to be compiled: calls into them run natively."""
+
+_LOADING: Final = (
+    "_BlockingOn",
+    "_DeadlockError",
+    "_ModuleLock",
+    "_find_",
+    "_get_module_lock",
+    "_load_",
+    "_lock_unlock",
+)
+"""What the import system calls to load a module: locks that other threads wait for, and that are gone a moment later."""
 
 INLINED_MODULES = (
     "torch._functorch.apis",
@@ -181,7 +193,7 @@ class FunctionTracker(Tracker):
         if is_compiled(value):
             # a call of a compiled function is a call of its original, traced in this graph
             return self.original(tx).begin_call(tx, args, kwargs)
-        if _is_native(str(value.__module__)):
+        if _is_native(str(value.__module__), value.__qualname__):
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
         for marked in tx.registry[MARKED_CALLS].values():
             result = marked(tx, self, args, kwargs)
@@ -248,7 +260,10 @@ _FIELDS: Final = frozenset(
 """`__name__`, `__code__` and the other data descriptors of functions, which hide an entry of `__dict__`."""
 
 
-def _is_native(module: str) -> bool:
+def _is_native(module: str, qualname: str) -> bool:
+    # a module that is there is found by what else is in it
+    if module == "_frozen_importlib":
+        return qualname.startswith(_LOADING) and qualname != "_find_and_load"
     return module.startswith(NATIVE_MODULES) and not module.startswith(INLINED_MODULES)
 
 
