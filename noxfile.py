@@ -19,7 +19,14 @@ LAYERS = ("bytecode", "guards", "graph", "variables", "frontend")
 PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
 PLAN = interpreters.plan(interpreters.find())
 FIRST = PLAN.rows[PLAN.first]
-QUIET = {"OMP_NUM_THREADS": "1", "PYTHONPATH": None, "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+QUIET = {
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": None,
+    # uv compiles nothing when it installs: without files to keep it in, each process would compile torch again
+    "PYTHONDONTWRITEBYTECODE": None,
+    "TOKENIZERS_PARALLELISM": "false",
+    "HF_HUB_OFFLINE": "1",
+}
 WORKERS = ("-n", "2")
 
 nox.needs_version = ">=2025.5.1"
