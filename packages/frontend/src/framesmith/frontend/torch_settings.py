@@ -45,7 +45,8 @@ def find_changed_settings() -> Iterator[tuple[str, object]]:
     module = dynamo_config()
     if module is not None:
         for name in SAME:
-            if hasattr(module, name) and not module._is_default(name):
+            # in this order: reading a field takes torch several times as long as the question whether it was set
+            if name in module._config and not module._is_default(name) and hasattr(module, name):
                 yield name, getattr(module, name)
 
 
