@@ -9,7 +9,7 @@ from tests.end_to_end.support import check_source
 from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE
-from framesmith.graph.refusals import FOR_EVERY_DTYPE, may_be_refused
+from framesmith.graph.missing_kernels import FOR_EVERY_DTYPE, may_be_refused
 
 HEAD = """
 import torch

@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from framesmith.graph import Recorder
 from framesmith.graph.arguments import example
-from framesmith.graph.forms import FormChanges, form_of
+from framesmith.graph.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.outline import outline
 from framesmith.guards.sources import Local
@@ -169,12 +169,12 @@ def test_a_fake_made_quickly_is_like_one_of_the_constructor():
     ],
 )
 def test_other_forms_are_noticed_and_other_contents_are_not(change):
-    forms, x, other = FormChanges.none(), torch.randn(3, 3), torch.randn(3, 3)
-    view, before = x.view(9), [form_of(x), form_of(other)]
+    changes, x, other = MetadataChanges.none(), torch.randn(3, 3), torch.randn(3, 3)
+    view, before = x.view(9), [metadata_of(x), metadata_of(other)]
     x.add_(1)
-    forms.note([x, other], before)
-    assert forms.count == 0
+    changes.note([x, other], before)
+    assert changes.count == 0
     change(x)
-    forms.note([x, other], before)
-    assert forms.concern([x], 0) and forms.concern([view], 0)
-    assert not forms.concern([other], 0) and not forms.concern([x], forms.count)
+    changes.note([x, other], before)
+    assert changes.concern([x], 0) and changes.concern([view], 0)
+    assert not changes.concern([other], 0) and not changes.concern([x], changes.count)

@@ -18,7 +18,7 @@ from framesmith.guards.sources.base import Source
 
 @final
 class PlainInputs:
-    """The inputs with static sizes and memory of their own, all of it (`twins.is_plain_input`).
+    """The inputs with static sizes and memory of their own, all of it (`fake_copies.is_plain_input`).
 
     Invariant: no two have one memory. Who gives `tell_converter` a chance before it fakes another tensor gets what torch's table of
     fakes would give; `contexts` has all entries whenever it is read.

@@ -1,7 +1,7 @@
 """Drops what a recorded graph does not need. Works on a closed graph (one with its output), in place.
 
 Before: `a = x + 1; b = a * 2; no_grad on; no_grad off; return x * 3`. After: `return x * 3`.
-Operations that change something stay, see `purity`, and those that may raise, see `data_errors` and `refusals`.
+Operations that change something stay, see `purity`, and those that may raise, see `data_errors` and `missing_kernels`.
 """
 
 import torch
@@ -9,8 +9,8 @@ from torch import fx
 
 from framesmith.graph.data_errors import may_raise
 from framesmith.graph.inference_blocks import is_block_switch
+from framesmith.graph.missing_kernels import may_be_refused
 from framesmith.graph.purity import is_pure
-from framesmith.graph.refusals import may_be_refused
 
 _SET_GRAD = torch._C._set_grad_enabled
 

@@ -28,7 +28,6 @@ from framesmith.graph.failures import STEP, Failures, changes
 from framesmith.graph.fake_tensors import Snapshot, restore
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.float_decisions import check_floats
-from framesmith.graph.forms import FormChanges, form_of
 from framesmith.graph.formulas import source_of
 from framesmith.graph.infer import COMPUTE, CallKind, operation_name
 from framesmith.graph.inference_blocks import open_blocks, outside_blocks
@@ -43,6 +42,7 @@ from framesmith.graph.inputs import (
     refuse_inference_leaf,
 )
 from framesmith.graph.marker import Marker, tensors_of
+from framesmith.graph.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, may_mutate
@@ -90,7 +90,7 @@ class Recorder:
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
         self._repetition = Repetition()
-        self.forms = FormChanges.none()
+        self.metadata_changes = MetadataChanges.none()
         self._start = Ambient.now()
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], Asking] | None = None
@@ -365,10 +365,10 @@ class Recorder:
         SILENCE.take_warned()  # what warned before belongs to an inference that raised, or to another trace
         with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
-            forms = list(map(form_of, tensors)) if impure else None
+            before = list(map(metadata_of, tensors)) if impure else None
             done = execute(op, target, args, kwargs, tensors, impure, reads)
             if done.impure:
-                self.forms.note(tensors, forms, self._inputs.memories)
+                self.metadata_changes.note(tensors, before, self._inputs.memories)
         self._undo.extend(done.undo)
         if not self.runs_as_captured and open_blocks():
             check_views(operation_name(op, target), done.result, tensors)

@@ -11,11 +11,11 @@ from torch import fx
 
 from framesmith.graph.data_errors import may_raise
 from framesmith.graph.failures import STEP, changes
+from framesmith.graph.fake_copies import CopiedResults
 from framesmith.graph.infer import CallKind
 from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.result_patterns import ResultPattern
-from framesmith.graph.twins import CopiedResults
 
 Stacks: TypeAlias = tuple[str, str]
 """The user's frames around the operations, as text: when they were recorded first, and now."""

@@ -1,6 +1,6 @@
 """What a repetition has to know of the results of the operations that it repeats, found out once for all repetitions.
 
-`twins` says what a copy is. Here: which results there are, which of them share memory, and the copies for one repetition.
+`fake_copies` says what a copy is. Here: which results there are, which of them share memory, and the copies for one repetition.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph.arguments import EXAMPLE, operands_of, tensors_in
 from framesmith.graph.execution import storage_of
+from framesmith.graph.fake_copies import CopiedResults, add_history, bytes_of, replaced
 from framesmith.graph.new_fakes import META, NewFakes
 from framesmith.graph.purity import IMPURE, is_switch
 from framesmith.graph.storage_offsets import StorageOffsets
-from framesmith.graph.twins import CopiedResults, add_history, bytes_of, replaced
 
 _OWN: Final = -1
 _ALL_OF_ITS_OWN: Final = -2
@@ -63,7 +63,7 @@ class ResultPattern:
     """The results of some operations on operands, for copies of them on other operands.
 
     Invariant: tensors are known by their places: first those of the operands, then the results in the order of operations. It holds
-    as long as the first results have the forms that they had when it was made.
+    as long as the first results have the metadata that they had when it was made.
     """
 
     def __init__(

@@ -30,13 +30,13 @@ from torch.utils._sympy.value_ranges import ValueRanges
 from framesmith.graph.dynamic_dims import Dim, DynamicDims
 from framesmith.graph.dynamo_package import prepare
 from framesmith.graph.expressions import Expression, Symbol
+from framesmith.graph.fake_copies import gradient_apart, is_plain_input
 from framesmith.graph.infer import translate_input
 from framesmith.graph.new_fakes import NewFakes
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.plain_inputs import BackendContext, PlainInputs
 from framesmith.graph.silence import SILENCE
 from framesmith.graph.torch_sources import SourceNames, unwrap
-from framesmith.graph.twins import gradient_apart, is_plain_input
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import Gradient, TensorSize

@@ -207,16 +207,16 @@ def _members_below(tx: TraceContext, below: Set[Source], guards: Sequence[Guard]
 
 def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
     """Whether the operations may be recorded in the present state of the graph, and still show what they showed."""
-    return not may_fail_midway(plan.nodes, tx.graph.has_changes) and not _has_other_forms(tx, plan)
+    return not may_fail_midway(plan.nodes, tx.graph.has_changes) and not _has_other_metadata(tx, plan)
 
 
-def _has_other_forms(tx: TraceContext, plan: Plan) -> bool:
-    """Whether an existing tensor, an operand or a tensor that an existing object holds has another form than when the call
-    began, or a result another one than when it ended."""
-    recording, forms = plan.recording, tx.graph.forms
+def _has_other_metadata(tx: TraceContext, plan: Plan) -> bool:
+    """Whether an existing tensor, an operand or a tensor that an existing object holds has other metadata than when the call
+    began, or a result other metadata than when it ended."""
+    recording, changed = plan.recording, tx.graph.metadata_changes
     assert recording.end is not None
-    begun = recording.begin.forms
-    if forms.count == begun:
+    begun = recording.begin.metadata_changes
+    if changed.count == begun:
         return False
     held = reachable(tx.changes.changed_trackers()).values()
     operands = (
@@ -225,9 +225,9 @@ def _has_other_forms(tx: TraceContext, plan: Plan) -> bool:
         *_fakes((*plan.inputs, *plan.others)),
     )
     return (
-        forms.inputs > begun
-        or forms.concern(operands, begun)
-        or forms.concern(_fakes(plan.nodes), recording.end.forms)
+        changed.inputs > begun
+        or changed.concern(operands, begun)
+        or changed.concern(_fakes(plan.nodes), recording.end.metadata_changes)
     )
 
 

@@ -1,4 +1,4 @@
-"""Which fakes an operation gave another form: other sizes or strides, other memory, a history (`x.t_()`, `buffer[0] = weight`).
+"""Which fakes an operation gave other metadata: sizes or strides, memory, a history (`x.t_()`, `buffer[0] = weight`).
 
 A call of a module is repeated from what its fakes show at that moment (`repetition`), which must be what they showed when it
 was recorded.
@@ -14,7 +14,7 @@ from framesmith.graph.execution import storage_of
 
 
 @final
-class Form(NamedTuple):
+class TensorMetadata(NamedTuple):
     """What an operation may change of a tensor, besides its content."""
 
     memory: int
@@ -23,11 +23,11 @@ class Form(NamedTuple):
     numbers: tuple[object, ...]
 
 
-def form_of(tensor: torch.Tensor) -> Form:
-    """The present form."""
+def metadata_of(tensor: torch.Tensor) -> TensorMetadata:
+    """The present metadata."""
     strided = tensor.layout is torch.strided and not tensor.is_nested
     numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset()) if strided else ()
-    return Form(storage_of(tensor), tensor.requires_grad, _is_leaf(tensor), numbers)
+    return TensorMetadata(storage_of(tensor), tensor.requires_grad, _is_leaf(tensor), numbers)
 
 
 def _is_leaf(tensor: torch.Tensor) -> bool | None:
@@ -40,7 +40,7 @@ def _is_leaf(tensor: torch.Tensor) -> bool | None:
 
 @final
 @dataclass(slots=True)
-class FormChanges:
+class MetadataChanges:
     """The changes so far, in order. Tensors are known by their memory: views of one another change together.
 
     Invariant: `count` grows with each change; `inputs` is what it was after the last change of an existing tensor.
@@ -51,17 +51,20 @@ class FormChanges:
     _last: dict[int, int]
 
     @staticmethod
-    def none() -> "FormChanges":
+    def none() -> "MetadataChanges":
         """No change so far."""
-        return FormChanges(0, 0, {})
+        return MetadataChanges(0, 0, {})
 
     def note(
-        self, tensors: Sequence[torch.Tensor], before: Sequence[Form] | None, inputs: Set[int] = frozenset()
+        self,
+        tensors: Sequence[torch.Tensor],
+        before: Sequence[TensorMetadata] | None,
+        inputs: Set[int] = frozenset(),
     ) -> None:
-        """An operation has written to some of these tensors; `before` it they had these forms, None if nobody asked.
+        """An operation has written to some of these tensors; `before` it this was theirs, None if nobody asked.
         `inputs`: the memory of existing tensors."""
         for place, tensor in enumerate(tensors):
-            now = form_of(tensor)
+            now = metadata_of(tensor)
             if before is None or not _same(before[place], now):
                 self.count += 1
                 self._last[now.memory] = self.count
@@ -78,7 +81,7 @@ class FormChanges:
         return self.count != since and any(self._last.get(storage_of(one), 0) > since for one in tensors)
 
 
-def _same(one: Form, other: Form) -> bool:
+def _same(one: TensorMetadata, other: TensorMetadata) -> bool:
     return (
         one[:3] == other[:3]
         and len(one.numbers) == len(other.numbers)
