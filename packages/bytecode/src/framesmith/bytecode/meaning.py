@@ -129,6 +129,17 @@ def read_parts(parts: CodeParts) -> Reading:
     return Reading(operations, _handlers(parts, first), first)
 
 
+def steps_of(instruction: Instruction, parts: CodeParts, index: int) -> tuple[Step, ...]:
+    """The operations of one instruction; those of a CALL without the names of keywords, and all LOAD_FAST of locals."""
+    name = instruction.name
+    kind = PASSED.get(name)
+    if kind is not None:
+        return ((kind, instruction.argument),)
+    if name == "CALL":
+        return ((Kind.CALL, (instruction.argument or 0, ())),)
+    return () if name == "KW_NAMES" else _rows(instruction, parts, index)
+
+
 def _rows(instruction: Instruction, parts: CodeParts, index: int) -> tuple[Step, ...]:
     name = instruction.name
     fixed = FIXED.get(name)

@@ -26,7 +26,7 @@ def null_problems(parts: CodeParts) -> list[tuple[str, int]]:
     found: list[tuple[str, int]] = []
     for index, instruction in enumerate(parts.instructions):
         state = before[index]
-        if state is not None:
+        if state is not None and NULL in state:
             found.extend((message, index) for message in _problems(instruction, state))
     return found
 

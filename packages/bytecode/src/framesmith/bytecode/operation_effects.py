@@ -4,7 +4,7 @@ The one table of it: depths are computed from it, and whoever writes an operatio
 Which operations an instruction is: `operation_tables`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -183,6 +183,19 @@ _JUMPING: Final[dict[Kind, Callable[[object], int]]] = {
 def slots_taken(operation: Operation) -> int:
     """How many slots of the stack, from the top, are the operands of `operation`."""
     return _EFFECTS[operation.kind].takes(operation.argument)
+
+
+def slots_needed(steps: Iterable[tuple[Kind, object]]) -> int:
+    """How deep the stack has to be for these operations, one after the other."""
+    needed = gained = 0
+    for kind, argument in steps:
+        found = _EFFECTS[kind]
+        taken = found.takes(argument)
+        # with an argument it reads, below the exception, where to go on
+        below = argument if kind is Kind.RERAISE and isinstance(argument, int) else 0
+        needed = max(needed, taken + below - gained)
+        gained += found.gives(argument) - taken
+    return needed
 
 
 def effect(operation: Operation, jump: bool = False) -> int:

@@ -102,12 +102,13 @@ def highest(parts: CodeParts, found: Sequence[int | None] | None = None) -> int:
     for index, depth in enumerate(depths(parts) if found is None else found):
         if depth is None:
             continue
+        top = max(top, depth)
         instruction = parts.instructions[index]
-        # 3.13 gives RETURN_CONST, which pushes nothing, the slot of the LOAD_CONST it is made of.
-        extra = _RETURN_CONST_SLOT if instruction.name == "RETURN_CONST" else 0
-        top = max(top, depth + extra, depth + effect(instruction, False))
-        if instruction.target is not None:
-            top = max(top, depth + effect(instruction, True))
+        # what all others leave is the depth before the instruction where they lead
+        if instruction.name in NO_FALL_THROUGH:
+            # 3.13 gives RETURN_CONST, which pushes nothing, the slot of the LOAD_CONST it is made of.
+            extra = _RETURN_CONST_SLOT if instruction.name == "RETURN_CONST" else 0
+            top = max(top, depth + extra, depth + effect(instruction, False))
     return top
 
 

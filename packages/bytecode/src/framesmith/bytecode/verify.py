@@ -16,11 +16,10 @@ from framesmith.bytecode.cleanup import reachable
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.errors import AssembleError, BytecodeError
-from framesmith.bytecode.meaning import read_parts, stack_depths
+from framesmith.bytecode.meaning import steps_of
 from framesmith.bytecode.nulls import null_problems
 from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
-from framesmith.bytecode.operation import Kind
-from framesmith.bytecode.operation_effects import slots_taken
+from framesmith.bytecode.operation_effects import slots_needed
 
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _AROUND: Final = 3
@@ -86,7 +85,7 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
     problems.extend(_regions(parts, depths))
     if not problems:
         problems.extend(
-            _show_surroundings(parts, "depth", message, index) for message, index in _operands(parts)
+            _show_surroundings(parts, "depth", message, index) for message, index in _operands(parts, depths)
         )
     # NULLs need sound depths: slots are found by their distance from the top.
     if not problems:
@@ -174,16 +173,13 @@ def _flow(parts: CodeParts) -> Iterator[_Finding]:
         yield "flow", "free variables are never copied into the frame", 0
 
 
-def _operands(parts: CodeParts) -> Iterator[tuple[str, int]]:
-    """Operations that take more than the stack holds, whatever they give back."""
-    reading = read_parts(parts)
-    for operation, depth in zip(reading.operations, stack_depths(reading), strict=True):
-        # with an argument it reads, below the exception, where to go on
-        below = operation.argument if operation.kind is Kind.RERAISE else 0
-        taken = slots_taken(operation) + (below if isinstance(below, int) else 0)
-        if depth is not None and taken > depth:
-            name = parts.instructions[operation.instruction].name
-            yield f"{name} takes {taken} slots of a stack of {depth}", operation.instruction
+def _operands(parts: CodeParts, depths: list[int | None]) -> Iterator[tuple[str, int]]:
+    """Instructions that take more than the stack holds, whatever they give back."""
+    for index, (instruction, depth) in enumerate(zip(parts.instructions, depths, strict=True)):
+        if depth is not None:
+            taken = slots_needed(steps_of(instruction, parts, index))
+            if taken > depth:
+                yield f"{instruction.name} takes {taken} slots of a stack of {depth}", index
 
 
 def _regions(parts: CodeParts, found: list[int | None]) -> list[Problem]:
