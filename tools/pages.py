@@ -147,7 +147,8 @@ def example_of(kind: BreakKind) -> Path:
 def page_of(kind: BreakKind) -> str:
     """Cause, example and remedy of one kind."""
     program = example_of(kind).read_text(encoding="utf-8").partition('"""\n\n')[2]
-    reported = "`frontend.explain(program)(*ARGUMENTS)` reports it with its line.\n\n" * (
+    settings = " under `with frontend.config.patch(**OPTIONS):`" if "\nOPTIONS = " in program else ""
+    reported = f"`frontend.explain(program)(*ARGUMENTS)`{settings} reports it with its line.\n\n" * (
         kind.id not in UNREACHED
     )
     return (
