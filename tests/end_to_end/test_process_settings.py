@@ -1,9 +1,13 @@
 """What the process says through torch holds for compiled functions, also for those that have entries."""
 
+import dataclasses
+
 import pytest
 import torch
+import torch._dynamo.config
 
 from framesmith import frontend
+from framesmith.frontend.torch_settings import SAME
 
 X = torch.ones(3)
 
@@ -97,6 +101,18 @@ def test_a_changed_field_without_counterpart_warns_once(counted) -> None:
     with torch._dynamo.config.patch(minimum_call_count=7):
         with pytest.warns(frontend.IgnoredSettingWarning, match="minimum_call_count"):
             counted[1](X)
+
+
+def test_a_field_that_the_hash_of_torchs_settings_leaves_out_warns_too(counted) -> None:
+    counted[1](X)
+    with torch._dynamo.config.patch(repro_level=3):
+        with pytest.warns(frontend.IgnoredSettingWarning, match="repro_level"):
+            counted[1](X[:2])
+
+
+def test_every_field_that_torch_has_under_the_same_name_is_followed() -> None:
+    named = {field.name for field in dataclasses.fields(type(frontend.config))}
+    assert named & set(torch._dynamo.config._config) == SAME & named
 
 
 def test_a_nested_compile_region_is_inlined() -> None:

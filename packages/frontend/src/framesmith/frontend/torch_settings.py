@@ -16,7 +16,7 @@ from framesmith.guards.imported import find_loaded
 SAME: Final = frozenset({
     "recompile_limit", "automatic_dynamic_shapes", "assume_static_by_default", "specialize_int", "specialize_float",
     "capture_scalar_outputs", "capture_dynamic_output_shape_ops", "error_on_recompile", "fail_on_recompile_limit_hit",
-    "suppress_errors", "disable", "allow_ignore_mark_dynamic",
+    "suppress_errors", "disable", "allow_ignore_mark_dynamic", "verify_correctness",
 })  # fmt: skip
 """Fields of `torch._dynamo.config` that `frontend.config` has under the same name."""
 
@@ -62,8 +62,11 @@ def warn_of_ignored() -> None:
     module = dynamo_config()
     if module is None:
         return
-    # it differs as soon as a field does: each state is searched once
-    state = module.get_hash()
+    # It differs as soon as a field does, so each state is searched once; torch's hash leaves out some fields, asked here.
+    unhashed = [
+        name for name in module._compile_ignored_keys & module._config.keys() if not module._is_default(name)
+    ]
+    state = (module.get_hash(), unhashed)
     if _checked == [state]:
         return
     _checked[:] = [state]
