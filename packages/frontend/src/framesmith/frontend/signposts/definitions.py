@@ -52,7 +52,9 @@ def find_inside(name: str) -> list[Place]:
     """The places of a method that is named without its class, or of a module."""
     ending = f".{name}"
     found = [place for full, places in definitions().items() if full.endswith(ending) for place in places]
-    modules = {file for places in definitions().values() for file, _ in places if Path(file).stem == name}
+    modules = {
+        file for places in definitions().values() for file, _ in places if file.endswith(f"/{name}.py")
+    }
     return list(dict.fromkeys([*found, *((file, 1) for file in sorted(modules))]))
 
 

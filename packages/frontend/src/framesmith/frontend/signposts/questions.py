@@ -5,6 +5,7 @@
 The topics and their phrases are in `topics`; the search among names is in `ranking`.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -91,6 +92,7 @@ def stem(word: str) -> str:
     return word
 
 
+@functools.lru_cache(maxsize=4096)
 def _stems_of(text: str) -> frozenset[str]:
     return frozenset(map(stem, words_of(text)))
 

@@ -4,6 +4,7 @@ BINARY_OP       read by `operation_tables`, as the operation BINARY, executed by
                 functions of `variables`
 """
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -150,6 +151,12 @@ def file_and_line(code: Callable[..., object]) -> tuple[str, int]:
     code = inspect.unwrap(code)
     if isinstance(code, FunctionType):
         return path_in_package(code.__code__.co_filename), code.__code__.co_firstlineno
+    return _line_of_class(code)
+
+
+@functools.lru_cache(maxsize=4096)
+def _line_of_class(code: Callable[..., object]) -> tuple[str, int]:
+    """The same for what has no code; inspect parses the whole file for it."""
     try:
         file = inspect.getsourcefile(code) or "?"
         line = inspect.getsourcelines(code)[1]
