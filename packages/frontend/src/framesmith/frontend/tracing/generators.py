@@ -54,6 +54,9 @@ class SymbolicGenerator:
         # before its first instruction it is inside of no block
         if not self._started:
             return False
+        receiver = self._subiterator()
+        if receiver is not None and not isinstance(receiver, GeneratorTracker | IteratorTracker):
+            return True  # it may have a `close` of its own
         return has_user_handler(frame) or any(runs_finalizer(value) for value in frame.stack)
 
     def release(self) -> None:
@@ -225,9 +228,13 @@ def _index_behind_start(frame: Frame) -> int:
 
 
 def has_user_handler(frame: Frame) -> bool:
-    """Whether a handler of the user is in force; 3.12 has one of its own around each generator."""
-    handler = frame.reading.handlers[frame.current]
-    return handler is not None and frame.reading.operations[handler.target].kind is not Kind.INTRINSIC
+    """Whether a handler of the user is in force; 3.12 has one of its own around each generator, and one around each
+    `yield from`, which raises the exception again."""
+    handlers, operations = frame.reading.handlers, frame.reading.operations
+    handler = handlers[frame.current]
+    if handler is not None and operations[handler.target].kind is Kind.CLEANUP_THROW:
+        handler = handlers[handler.target]
+    return handler is not None and operations[handler.target].kind is not Kind.INTRINSIC
 
 
 def _converts_stop_iteration(frame: Frame) -> bool:
