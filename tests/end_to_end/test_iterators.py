@@ -406,3 +406,33 @@ def f(x, given):
 """,
         change=lambda x, given: given.__setitem__(slice(None), [1, 2, 3, 4]),
     )
+
+
+READ = {
+    "list": "list(it)",
+    "loop": "[item for item in it]",
+    "next": "[next(it, 'end'), next(it, 'end')]",
+    "zip": "list(zip(it, [1, 2]))",
+    "enumerate": "list(enumerate(it))",
+}
+
+
+@pytest.mark.parametrize("read", READ)
+@pytest.mark.parametrize("made", ["next(it); next(it); next(it)", "it = reversed(l); next(it)"])
+@pytest.mark.parametrize("change", SHORTENED)
+def test_an_iterator_that_is_behind_the_end_already(change: str, made: str, read: str) -> None:
+    check_source(
+        f"""
+import torch
+def args():
+    l = [1, 2, 3, 4]
+    it = iter(l)
+    {made}
+    {SHORTENED[change]}
+    return [torch.ones(2), l, it]
+def f(x, l, it):
+    first = {READ[read]}
+    l.extend([7, 8, 9, 10])
+    return first, list(it), l, x + 1
+"""
+    )

@@ -64,6 +64,16 @@ def test_a_clone_of_a_list_iterator_sees_later_items():
     assert list(copy) == [1, 2]
 
 
+def test_a_list_that_became_shorter_than_the_index_of_reversed():
+    items = [1, 2, 3, 4]
+    iterator = reversed(items)
+    next(iterator)
+    del items[1:]
+    assert not has_at_least(iterator, 1) and list(clone(iterator)) == []
+    with pytest.raises(IndexError):
+        peek(iterator)
+
+
 class Sequence:
     def __getitem__(self, index):
         raise AssertionError("user code ran")

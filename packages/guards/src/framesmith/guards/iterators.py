@@ -92,6 +92,9 @@ def _clone_flat(iterator: object) -> Iterator[object]:
     constructor, arguments, state = _reduce_parts(iterator)
     if not _runs_no_user_code(constructor, arguments[0]):
         raise UnknownIterator(iterator)
+    # a list that has become shorter than the index of `reversed`: `__setstate__` would take the last item instead
+    if constructor is reversed and length_hint(iterator) == 0:
+        return iter(())
     copy = constructor(*arguments)
     # Iterators of dicts describe themselves by a list of what is left, exhausted ones by an empty container.
     if state is not None:
