@@ -9,10 +9,12 @@ import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import WrapperDescriptorType
 from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, TypeIs
 from framesmith.guards.sources import InstanceItem, Pinned
@@ -82,6 +84,16 @@ def fold(
             if isinstance(operand, Constant) and operand.value is result:
                 return operand
     return from_python(tx, result)
+
+
+def fold_method(tx: TraceContext, name: str, left: Constant, right: Tracker) -> Tracker | None:
+    """What the C method of the type of `left` gives for a known `right`; None for NotImplemented, or without one."""
+    method = static_lookup(left.python_type, name)
+    # a member of an enumeration may have one in Python
+    if not isinstance(method, WrapperDescriptorType):
+        return None
+    result = fold(tx, method, (left, right))
+    return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
 
 def wrap_pinned_member(member: enum.Enum) -> Pinned:

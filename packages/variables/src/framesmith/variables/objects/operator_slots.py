@@ -6,11 +6,11 @@ Each public function here is the slot of the same name of a tracker whose class 
 
 from typing import Final
 
-from framesmith.guards.class_lookup import overrides, static_lookup
+from framesmith.guards.class_lookup import overrides
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.core.base import TraceContext, Tracker, run_pending
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold
+from framesmith.variables.core.folding import fold_method
 from framesmith.variables.core.table import row_of
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.lookup import Found, find
@@ -25,7 +25,7 @@ from framesmith.variables.objects.special_methods import (
     require_builtin_part,
 )
 from framesmith.variables.operations.binary import METHODS as BINARY_METHODS
-from framesmith.variables.operations.binary import UNARY_METHODS
+from framesmith.variables.operations.binary import UNARY_METHODS, sequence_base
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.operations.truth import known_truth
 
@@ -36,16 +36,8 @@ def _native_binary(tx: TraceContext, symbol: str, left: Tracker, right: Tracker)
     """An operator on two builtin values; None means NotImplemented."""
     # `int.__add__(1, 2.0)` is NotImplemented, where folding `1 + 2.0` would ask the right operand as well.
     if isinstance(left, Constant) and isinstance(right, Constant):
-        return _fold_method(tx, f"__{BINARY_METHODS[symbol]}__", left, right)
+        return fold_method(tx, f"__{BINARY_METHODS[symbol]}__", left, right)
     return left.binary(tx, symbol, right)
-
-
-def _fold_method(tx: TraceContext, name: str, left: Constant, right: Constant) -> Tracker | None:
-    method = static_lookup(left.python_type, name)
-    if not callable(method):
-        return None
-    result = fold(tx, method, (left, right))
-    return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
 
 def _operate(tx: TraceContext, receiver: Tracker, found: Found, other: Tracker) -> Tracker | None:
@@ -96,6 +88,8 @@ def reflected(self: Tracker, tx: TraceContext, symbol: str, other: Tracker) -> T
         return _native_binary(tx, symbol, other, self.builtin_part) if result is None else result
     if symbol == "%" and issubclass(other.python_type, str | bytes) and _formats_itself(self):
         return self.unsupported("formatting it")
+    if symbol == "+" and sequence_base(other.python_type) not in (None, sequence_base(self.python_type)):
+        return None  # the message of the TypeError names the class of the instance
     result = _native_binary(tx, symbol, other, self.builtin_part)
     return self.builtin_part.reflected(tx, symbol, other) if result is None else result
 
@@ -166,7 +160,7 @@ def _native_compare(
     if receiver.builtin_part is not None:
         right = other.builtin_part_or_self(tx)
         if isinstance(receiver.builtin_part, Constant) and isinstance(right, Constant):
-            return _fold_method(tx, COMPARE_METHODS[symbol], receiver.builtin_part, right)
+            return fold_method(tx, COMPARE_METHODS[symbol], receiver.builtin_part, right)
         return receiver.builtin_part.compare(tx, symbol, right)
     if row_of(tx.registry, found.value) is None:
         return receiver.unsupported(f"comparison {symbol}")

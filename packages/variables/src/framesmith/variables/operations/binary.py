@@ -18,7 +18,8 @@ from framesmith.guards.class_lookup import (
     type_dict,
 )
 from framesmith.variables.core.base import TraceContext, Tracker
-from framesmith.variables.core.folding import fold, foldable_operands
+from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import fold, fold_method, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.declining import check_declined
@@ -137,6 +138,8 @@ def _reflected_before_sequence(
 def _ask_left(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
     result = left.binary(tx, symbol, right)
     if result is None:
+        result = _fold_number(tx, f"__{METHODS[symbol]}__", left, right)
+    if result is None:
         check_declined(tx, left, f"__{METHODS[symbol]}__", right)
     return result
 
@@ -146,8 +149,18 @@ def ask_right(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> T
     (NotImplemented) where CPython's own returns that too, or there is none."""
     result = right.reflected(tx, symbol, left)
     if result is None:
+        result = _fold_number(tx, f"__r{METHODS[symbol]}__", right, left)
+    if result is None:
         check_declined(tx, right, f"__r{METHODS[symbol]}__", left)
     return result
+
+
+def _fold_number(tx: TraceContext, method: str, number: Tracker, other: Tracker) -> Tracker | None:
+    """What the C method of a known number gives for an instance of a subclass of a number: it reads the builtin part."""
+    if not isinstance(number, Constant) or not isinstance(number.value, complex | float | int):
+        return None
+    part = None if other.builtin_part is None else other.builtin_part_or_self(tx)
+    return fold_method(tx, method, number, part) if isinstance(part, Constant) else None
 
 
 def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:

@@ -1,0 +1,102 @@
+"""Operators and comparisons of builtin values with instances of subclasses: who is asked, in which order, and what C methods see."""
+
+import itertools
+import operator
+
+import pytest
+import torch
+from tests.end_to_end.support import check
+
+X = torch.ones(1)
+LOG: list[str] = []
+
+
+def declining(base, *names):
+    """A subclass whose methods of these names log and return NotImplemented."""
+
+    def method(name):
+        def declined(self, *others):
+            LOG.append(name)
+            return NotImplemented
+
+        return declined
+
+    return type(f"Declining{base.__name__.title()}", (base,), {name: method(name) for name in names})
+
+
+COMPARING = ("__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__")
+COMPUTING = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+METHODS = (*COMPARING, *(f"__{name}__" for name in COMPUTING), *(f"__r{name}__" for name in COMPUTING))
+VALUES = {
+    "int": declining(int, *METHODS, "__hash__")(2),
+    "int, left only": declining(int, "__lt__", "__eq__", "__add__", "__mul__")(2),
+    "int, right only": declining(int, "__gt__", "__ne__", "__radd__", "__rpow__")(2),
+    "float": declining(float, *METHODS)(2.0),
+    "text": declining(str, *COMPARING)("b"),
+    "list": declining(list, *COMPARING)([1, 2]),
+    "tuple": declining(tuple, *COMPARING)((1, 2)),
+    "dict": declining(dict, *COMPARING)({1: 2}),
+    "set": declining(set, *COMPARING)({1, 2}),
+    "frozenset": declining(frozenset, *COMPARING)({1, 2}),
+}
+OTHERS = {
+    "1": 1, "2": 2, "True": True, "2.0": 2.0, "1.5": 1.5, "nan": float("nan"), "complex": 2 + 0j, "None": None,
+    "text": "b", "list": [1, 2], "longer list": [1, 3], "tuple": (1, 2), "dict": {1: 2}, "set": {1, 2},
+    "larger set": {1, 2, 3}, "frozenset": frozenset({1, 2}),
+}  # fmt: skip
+COMPARISONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+OPERATORS = (
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow,
+    operator.iadd,
+)  # fmt: skip
+
+
+def outcomes(x, mine, others, functions):
+    """What each function gives for the value on both sides of each other one, and which methods it asked."""
+    found = []
+    LOG.clear()
+    for other in others:
+        for function in functions:
+            for operands in ((mine, other), (other, mine)):
+                try:
+                    result = function(*operands)
+                except (TypeError, ZeroDivisionError) as error:
+                    result = str(error)
+                found.append((result, type(result), list(LOG)))
+                LOG.clear()
+    return x + 1, found
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_comparisons(kind):
+    check(outcomes, X, VALUES[kind], list(OTHERS.values()), COMPARISONS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"), itertools.product(("int", "int, left only", "int, right only", "float"), OTHERS)
+)
+def test_operators(kind, other):
+    check(outcomes, X, VALUES[kind], [OTHERS[other]], OPERATORS)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_each_other(kind):
+    check(outcomes, X, VALUES[kind], list(VALUES.values()), COMPARISONS)
+
+
+def test_a_number_that_a_symbol_stands_for():
+    def program(x, mine):
+        size = x.shape[0]
+        return (
+            x + 1,
+            size < mine,
+            mine < size,
+            size == mine,
+            mine == size,
+            size + mine,
+            mine + size,
+            size * mine,
+        )
+
+    for count in (1, 2, 3, 4, 5):
+        check(program, torch.ones(count), VALUES["int"])
