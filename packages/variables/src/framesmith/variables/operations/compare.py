@@ -49,7 +49,7 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     asked = [(left, symbol, right), (right, MIRROR[symbol], left)]
     for one, question, other in reversed(asked) if subclass_first else asked:
         result = one.compare(tx, question, other)
-        if result is None and one.builtin_part is None and other.builtin_part is not None:
+        if result is None and isinstance(one, Constant) and other.builtin_part is not None:
             result = _compare_builtin(tx, one, question, other.builtin_part_or_self(tx))
         if result is not None:
             return result
@@ -63,11 +63,9 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     )
 
 
-def _compare_builtin(tx: TraceContext, one: Tracker, symbol: str, part: Tracker) -> Tracker | None:
+def _compare_builtin(tx: TraceContext, one: Constant, symbol: str, part: Tracker) -> Tracker | None:
     """What a C method gives for an instance of a subclass of a builtin type: it reads the builtin part."""
-    if isinstance(one, Constant) and isinstance(part, Constant):
-        return fold_method(tx, METHODS[symbol], one, part)
-    return one.compare(tx, symbol, part)
+    return fold_method(tx, METHODS[symbol], one, part) if isinstance(part, Constant) else None
 
 
 def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
