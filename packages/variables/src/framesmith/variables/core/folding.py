@@ -96,6 +96,12 @@ def fold_method(tx: TraceContext, name: str, left: Constant, right: Tracker) -> 
     return None if isinstance(result, Constant) and result.value is NotImplemented else result
 
 
+def fold_with_builtin_part(tx: TraceContext, name: str, left: Constant, right: Tracker) -> Tracker | None:
+    """The same for an instance of a subclass of a builtin type, of which a C method reads the builtin part."""
+    part = None if right.builtin_part is None else right.builtin_part_or_self(tx)
+    return fold_method(tx, name, left, part) if isinstance(part, Constant) else None
+
+
 def wrap_pinned_member(member: enum.Enum) -> Pinned:
     """An enum member as the source of its attributes."""
     return Pinned(member, f"{type(member).__name__}.{vars(member).get('_name_')}")

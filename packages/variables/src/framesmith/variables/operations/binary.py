@@ -19,7 +19,7 @@ from framesmith.guards.class_lookup import (
 )
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold, fold_method, foldable_operands
+from framesmith.variables.core.folding import fold, fold_with_builtin_part, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.declining import check_declined
@@ -156,11 +156,10 @@ def ask_right(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> T
 
 
 def _fold_number(tx: TraceContext, method: str, number: Tracker, other: Tracker) -> Tracker | None:
-    """What the C method of a known number gives for an instance of a subclass of a number: it reads the builtin part."""
+    """What the C method of a known number gives for an instance of a subclass of a number; a text or tuple concatenates last."""
     if not isinstance(number, Constant) or not isinstance(number.value, complex | float | int):
         return None
-    part = None if other.builtin_part is None else other.builtin_part_or_self(tx)
-    return fold_method(tx, method, number, part) if isinstance(part, Constant) else None
+    return fold_with_builtin_part(tx, method, number, other)
 
 
 def reflects_first(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> bool:

@@ -9,7 +9,7 @@ import torch
 from framesmith.guards.class_lookup import derives
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.folding import fold, fold_method, foldable_operands
+from framesmith.variables.core.folding import fold, fold_with_builtin_part, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.declining import check_declined
@@ -49,8 +49,8 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     asked = [(left, symbol, right), (right, MIRROR[symbol], left)]
     for one, question, other in reversed(asked) if subclass_first else asked:
         result = one.compare(tx, question, other)
-        if result is None and isinstance(one, Constant) and other.builtin_part is not None:
-            result = _compare_builtin(tx, one, question, other.builtin_part_or_self(tx))
+        if result is None and isinstance(one, Constant):
+            result = fold_with_builtin_part(tx, METHODS[question], one, other)
         if result is not None:
             return result
         check_declined(tx, one, METHODS[question], other)
@@ -61,11 +61,6 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
         TypeError,
         f"'{symbol}' not supported between instances of '{type_name(left)}' and '{type_name(right)}'",
     )
-
-
-def _compare_builtin(tx: TraceContext, one: Constant, symbol: str, part: Tracker) -> Tracker | None:
-    """What a C method gives for an instance of a subclass of a builtin type: it reads the builtin part."""
-    return fold_method(tx, METHODS[symbol], one, part) if isinstance(part, Constant) else None
 
 
 def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
