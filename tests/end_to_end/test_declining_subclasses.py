@@ -7,6 +7,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 
+from framesmith import frontend
+
 X = torch.ones(1)
 LOG: list[str] = []
 
@@ -100,3 +102,13 @@ def test_a_number_that_a_symbol_stands_for():
 
     for count in (1, 2, 3, 4, 5):
         check(program, torch.ones(count), VALUES["int"])
+
+
+@pytest.mark.parametrize("kind", ["int", "int, left only", "int, right only", "float"])
+def test_numbers_that_vary(kind):
+    def program(x, number, mine):
+        return outcomes(x, mine, [number], (*COMPARISONS, operator.add, operator.mul))
+
+    compiled = frontend.compile(program, backend="eager")
+    for number in (1.5, 2.5, 3.5, 4.5, 1, 2, 3, 4, True, 7):
+        assert repr(compiled(X, number, VALUES[kind])) == repr(program(X, number, VALUES[kind])), number

@@ -22,7 +22,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, fold_with_builtin_part, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.operations.declining import check_declined
+from framesmith.variables.operations.declining import check_declined, check_run_time_number
 
 FUNCTIONS: Final[dict[str, Callable[[object, object], object]]] = {
     "+": operator.add,
@@ -105,6 +105,8 @@ def binary(
         result = second(tx, symbol, left, right)
     if result is not None:
         return result
+    check_run_time_number(left, right)
+    check_run_time_number(right, left)
     # before the TypeError: both sides have declined, but the repetition of the sequence was not tried
     _check_repetition(symbol, left, right)
     return raise_observed(tx, TypeError, unsupported_operands(symbol, left, right, in_place))
@@ -140,6 +142,7 @@ def _ask_left(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> T
     if result is None:
         result = _fold_number(tx, f"__{METHODS[symbol]}__", left, right)
     if result is None:
+        check_run_time_number(left, right, f"__r{METHODS[symbol]}__")
         check_declined(tx, left, f"__{METHODS[symbol]}__", right)
     return result
 
@@ -151,6 +154,7 @@ def ask_right(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> T
     if result is None:
         result = _fold_number(tx, f"__r{METHODS[symbol]}__", right, left)
     if result is None:
+        check_run_time_number(right, left, f"__{METHODS[symbol]}__")
         check_declined(tx, right, f"__r{METHODS[symbol]}__", left)
     return result
 

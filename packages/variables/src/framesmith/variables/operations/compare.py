@@ -12,7 +12,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, fold_with_builtin_part, foldable_operands
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
-from framesmith.variables.operations.declining import check_declined
+from framesmith.variables.operations.declining import check_declined, check_run_time_number
 from framesmith.variables.operations.truth import truth_of
 
 FUNCTIONS: Final[dict[str, Callable[..., object]]] = {
@@ -53,7 +53,10 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
             result = fold_with_builtin_part(tx, METHODS[question], one, other)
         if result is not None:
             return result
+        check_run_time_number(one, other, METHODS[MIRROR[question]])
         check_declined(tx, one, METHODS[question], other)
+    check_run_time_number(left, right)
+    check_run_time_number(right, left)
     if symbol in ("==", "!="):
         return Constant(left.is_same(tx, right) == (symbol == "=="))
     return raise_observed(

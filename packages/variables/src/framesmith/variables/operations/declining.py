@@ -14,12 +14,13 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
-from framesmith.guards.class_lookup import class_name, owner_of, type_dict
+from framesmith.guards.class_lookup import class_name, overrides, owner_of, type_dict
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
 
 _ARRAY: Final = "ndarray"
+_NUMBERS: Final = (int, float, complex)
 _BY_UFUNC: Final = frozenset(
     f"__{name}__" for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
 )
@@ -48,6 +49,17 @@ def check_declined(tx: TraceContext, tracker: Tracker, method: str, other: Track
     if not _was_run(tracker, type_dict(base)[method]) and not _defers(base, method, other):
         detail = f"{method} of a {tracker.describe()} with a {other.describe()}"
         raise GraphBreak(UNSUPPORTED_VALUE, detail)
+
+
+def check_run_time_number(number: Tracker, other: Tracker, method: str | None = None) -> None:
+    """Break the graph when a number that only the run knows declined an instance of a subclass of a number, which its C method
+    takes: it is asked before `method` of that class, or (None) both have declined. Known numbers are folded."""
+    part = other.builtin_part
+    if part is None or number.builtin_part is not None or isinstance(number, Constant):
+        return
+    are_numbers = issubclass(number.python_type, _NUMBERS) and issubclass(part.python_type, _NUMBERS)
+    if are_numbers and (method is None or overrides(other.python_type, part.python_type, method)):
+        number.unsupported(f"an operator with {other.describe()}")
 
 
 def _was_run(tracker: Tracker, stored: object) -> bool:
