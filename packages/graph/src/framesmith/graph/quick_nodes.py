@@ -17,12 +17,14 @@ _KINDS: Final = 4096
 def copy_node(node: fx.Node, args: tuple[object, ...], kwargs: dict[str, object]) -> fx.Node:
     """Add, at the end of its graph, what a call does with other arguments. These hold no raw symbolic number."""
     graph = node.graph
-    return _insert(graph, graph._root, _candidate(node.op, node.target), node.op, node.target, args, kwargs)
+    return _insert(graph, graph._root, _candidate(node.target), node.op, node.target, args, kwargs)
 
 
 def new_input(graph: fx.Graph, name: str, after: fx.Node) -> fx.Node:
     """Add a placeholder after another node. Its target, the parameter in the text of the graph, is its name."""
-    return _insert(graph, after._next, _candidate("placeholder", name), "placeholder", None, (), {})
+    # not kept: nearly each input has a name of its own
+    candidate = graph._target_to_str(name)
+    return _insert(graph, after._next, candidate, "placeholder", None, (), {})
 
 
 def _insert(
@@ -46,6 +48,6 @@ def _insert(
 
 
 @lru_cache(maxsize=_KINDS)
-def _candidate(op: str, target: Target) -> str:
+def _candidate(target: Target) -> str:
     """What fx makes the name of."""
     return fx.Graph()._target_to_str(target)
