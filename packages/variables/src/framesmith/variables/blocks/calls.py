@@ -32,6 +32,8 @@ from framesmith.variables.wrapping.wrap import Wrapper
 Begin: TypeAlias = Callable[[], Tracker | PendingCall | None]
 _CANDIDATES: Final = 8
 """How many earlier calls of modules of one class are tried."""
+_STAGE: Final = 4
+"""How many calls inside of one were repeated, if that is called a stage here."""
 
 
 @final
@@ -105,7 +107,7 @@ class BlockCalls:
                 return result
         source = None if call.module is None else call.module.source
         # before the call begins, which may record operations at once
-        recording = Recording(source, call.arguments, call.names, moment, _stack(tx))
+        recording = Recording(source, call.arguments, call.names, moment, _stack(tx), self.repeated)
         begun = begin()
         # a call that ended at once (by a row) has no frame whose return could be noted
         if isinstance(begun, PendingFrame):
@@ -115,6 +117,7 @@ class BlockCalls:
     def _note_end(self, tx: TraceContext, key: Hashable, recording: Recording, result: Tracker) -> None:
         """A call returns: from now on it may be repeated."""
         recording.end, recording.result = moment_of(tx, self._frames), result
+        recording.repeated = self.repeated - recording.repeated
         if recording.end is not None:
             recordings = self._recordings.setdefault(key, [])
             # the latest first; the oldest drop out
@@ -161,7 +164,11 @@ class BlockCalls:
         return fill(tx, result, pairs, made)
 
     def _plan(self, tx: TraceContext, recording: Recording) -> Plan | None:
-        """The plan of a call, made when it is asked for first."""
+        """The plan of a call, made when it is asked for first; of a stage of repeated layers, the second time."""
+        recording.asked += 1
+        # a plan of all these layers costs what repeating each of them does, so it pays for a third stage
+        if recording.asked == 1 and recording.repeated >= _STAGE:
+            return None
         # None is an answer too: there is no plan
         if recording not in self._plans:
             self._plans[recording] = make_plan(tx, self._wrapper, self._index, recording)

@@ -35,15 +35,18 @@ from framesmith.variables.wrapping.wrap import Wrapper
 @dataclass(slots=True, eq=False)
 class Recording:
     """A call of the module at a source, or of a function: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
-    `stack`: the user's frames that called it."""
+    `stack`: the user's frames that called it; `repeated`: how many calls of the trace had been repeated when it began, and then, how many
+    of those inside of it were; `asked`: how often a call asked for its plan."""
 
     source: Source | None
     arguments: tuple[Tracker, ...]
     names: tuple[str, ...]
     begin: Moment
     stack: str
+    repeated: int
     end: Moment | None = None
     result: Tracker | None = None
+    asked: int = 0
 
     @property
     def root(self) -> Source:
