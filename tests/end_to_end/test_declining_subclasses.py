@@ -112,3 +112,62 @@ def test_numbers_that_vary(kind):
     compiled = frontend.compile(program, backend="eager")
     for number in (1.5, 2.5, 3.5, 4.5, 1, 2, 3, 4, True, 7):
         assert repr(compiled(X, number, VALUES[kind])) == repr(program(X, number, VALUES[kind])), number
+
+
+CONCATENATING = {
+    "both": ("__add__", "__radd__", "__mul__", "__rmul__"),
+    "left": ("__add__", "__mul__"),
+    "right": ("__radd__", "__rmul__"),
+    "in place": ("__iadd__", "__imul__"),
+    "all": ("__add__", "__radd__", "__mul__", "__rmul__", "__iadd__", "__imul__"),
+}
+SEQUENCES = {str: "b", bytes: b"b", list: [1], tuple: (1,)}
+OPERANDS = [2, 2.5, "x", b"x", [3], (3,), {1: 2}, {4}, None]
+
+
+def sequence_outcomes(x, make, others, with_texts):
+    found = []
+    for other in others:
+        for function in (operator.add, operator.mul, operator.iadd, operator.imul):
+            for is_left in (True, False):
+                mine = make()
+                operands = (mine, other) if is_left else (other, mine)
+                try:
+                    result = function(*operands)
+                except TypeError as error:
+                    result = str(error) if with_texts else "error"
+                found.append((result, type(result), result is mine, mine, list(LOG)))
+                LOG.clear()
+    return x + 1, found
+
+
+@pytest.mark.parametrize("methods", CONCATENATING)
+@pytest.mark.parametrize("base", SEQUENCES, ids=lambda base: base.__name__)
+def test_sequences_whose_operators_are_overridden(base, methods):
+    """A class that overrides a method of a sequence's slot has no such slot: `*=` asks `__mul__` then, which makes another object,
+    and texts of errors speak of operands. Which slot a class has that overrides a part only, other texts of errors would show."""
+    cls = declining(base, *CONCATENATING[methods])
+    LOG.clear()
+    check(sequence_outcomes, X, lambda: cls(SEQUENCES[base]), OPERANDS, methods in ("both", "all"), calls=2)
+
+
+def test_a_list_that_is_multiplied():
+    class Scaled(list):
+        def __mul__(self, number):
+            return Scaled([one * number for one in self])
+
+    def program(x, values):
+        before = values
+        values *= 2
+        return x * values[0], values, before is values
+
+    check(program, X, Scaled([1, 2]))
+
+
+def test_a_text_before_one_whose_class_declines():
+    cls = declining(str, "__radd__")
+
+    def program(x):
+        return x + 1, "a" + cls("b"), f"{x.shape[0]}" + cls("b")
+
+    check(program, X)

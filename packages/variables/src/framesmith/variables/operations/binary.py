@@ -5,7 +5,7 @@ the slot of its tracker; methods in Python are called by `callables.operator_cal
 """
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import WrapperDescriptorType
 from typing import Final
 
@@ -70,6 +70,7 @@ METHODS: Final[dict[str, str]] = {
     "|": "or",
 }
 
+_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by C code as one
 UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 
@@ -88,6 +89,18 @@ def _concatenates(attributes: Mapping[str, object]) -> bool:
     return isinstance(attributes.get("__add__"), WrapperDescriptorType) and "__radd__" not in attributes
 
 
+def _keeps_slot(cls: type, methods: Sequence[str]) -> bool:
+    """Whether a class has the slot of its builtin sequence: one that overrides a method of the slot has none, and then
+    only numbers' slots are left (`update_one_slot` in CPython's Objects/typeobject.c)."""
+    base = sequence_base(cls)
+    return base is not None and not any(overrides(cls, base, method) for method in methods)
+
+
+def _has_sequence_slots(cls: type) -> bool:
+    """Whether CPython has a table of a sequence's slots for a class, filled or not: then `*=` does not look at the right side."""
+    return bool(cls.__flags__ & _HEAP_TYPE) or defines(cls, "__len__") or defines(cls, "__contains__")
+
+
 def binary(
     tx: TraceContext, symbol: str, left: Tracker, right: Tracker, *, in_place: bool = False
 ) -> Tracker:
@@ -102,7 +115,7 @@ def binary(
         first, second = second, first
     result = first(tx, symbol, left, right)
     if result is None:
-        result = second(tx, symbol, left, right)
+        result = second(tx, symbol, left, right) or _concatenate_last(tx, symbol, left, right)
     if result is not None:
         return result
     check_run_time_number(left, right)
@@ -110,6 +123,16 @@ def binary(
     # before the TypeError: both sides have declined, but the repetition of the sequence was not tried
     _check_repetition(symbol, left, right)
     return raise_observed(tx, TypeError, unsupported_operands(symbol, left, right, in_place))
+
+
+def _concatenate_last(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker | None:
+    """A known text with an instance of a subclass that has declined, of which the slot of a sequence reads the builtin part."""
+    part = right.builtin_part
+    if symbol != "+" or part is None or not isinstance(left, Constant):
+        return None
+    if part.python_type is not sequence_base(left.python_type):
+        return None  # the message of the TypeError names the class of the instance
+    return fold_with_builtin_part(tx, "__add__", left, right)
 
 
 def _check_repetition(symbol: str, left: Tracker, right: Tracker) -> None:
@@ -180,11 +203,21 @@ def inplace(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     left, right = left.realize(), right.realize()
     if foldable_operands(left, right):
         return fold(tx, INPLACE_FUNCTIONS[symbol], (left, right))
+    if symbol == "*" and _multiplies_first(left.python_type):
+        left.unsupported("operator *=, of which its class overrides a part,")
     result = _reflected_before_sequence(tx, symbol, left, right) or left.inplace(tx, symbol, right)
     if result is not None:
         return result
     check_declined(tx, left, f"__i{METHODS[symbol]}__", right)
     return binary(tx, symbol, left, right, in_place=True)
+
+
+def _multiplies_first(cls: type) -> bool:
+    """Whether `*=` calls the methods of `*` before a C `__imul__`: for this one CPython has no slot of a number, as it has for `__iadd__`."""
+    base = sequence_base(cls)
+    if base is None or "__imul__" not in type_dict(base) or overrides(cls, base, "__imul__"):
+        return False
+    return not _keeps_slot(cls, ("__mul__", "__rmul__"))
 
 
 def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: bool = False) -> str:
@@ -198,17 +231,16 @@ def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: 
 def operands_text(symbol: str, left: type, right: type, name: str, other: str, in_place: bool = False) -> str:
     """CPython's message, with `name` and `other` as its names of the
     two types; sequences have messages of their own for `+` and `*`."""
-    base = sequence_base(left) if symbol in ("+", "*") else None
-    if symbol == "+" and base is not None:
-        kind = class_name(base)
+    if symbol == "+" and _keeps_slot(left, ("__add__",)):
+        base = sequence_base(left)
         return (
             f"can't concat {other} to {name}"
             if base is bytes
-            else (f'can only concatenate {kind} (not "{other}") to {kind}')
+            else (f'can only concatenate {class_name(base)} (not "{other}") to {class_name(base)}')
         )
-    if symbol == "*" and base is not None:
-        return f"can't multiply sequence by non-int of type '{other}'"
-    if symbol == "*" and sequence_base(right) is not None:
-        return f"can't multiply sequence by non-int of type '{name}'"
+    sides = ((left, other),) if in_place and _has_sequence_slots(left) else ((left, other), (right, name))
+    for sequence, number in sides if symbol == "*" else ():
+        if _keeps_slot(sequence, ("__mul__", "__rmul__")):
+            return f"can't multiply sequence by non-int of type '{number}'"
     shown = f"{symbol}=" if in_place else "** or pow()" if symbol == "**" else symbol
     return f"unsupported operand type(s) for {shown}: '{name}' and '{other}'"
