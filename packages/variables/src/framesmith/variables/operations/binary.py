@@ -13,6 +13,7 @@ from framesmith.guards.class_lookup import (
     class_name,
     defines,
     derives,
+    is_heap_type,
     overrides,
     resolution_order,
     type_dict,
@@ -70,7 +71,6 @@ METHODS: Final[dict[str, str]] = {
     "|": "or",
 }
 
-_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, or by C code as one
 UNARY_METHODS = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 
@@ -98,7 +98,7 @@ def _keeps_slot(cls: type, methods: Sequence[str]) -> bool:
 
 def _has_sequence_slots(cls: type) -> bool:
     """Whether CPython has a table of a sequence's slots for a class, filled or not: then `*=` does not look at the right side."""
-    return bool(cls.__flags__ & _HEAP_TYPE) or defines(cls, "__len__") or defines(cls, "__contains__")
+    return is_heap_type(cls) or defines(cls, "__len__") or defines(cls, "__contains__")
 
 
 def binary(
