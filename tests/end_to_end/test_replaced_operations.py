@@ -95,3 +95,50 @@ def test_an_operation_that_is_replaced_between_calls(name):
         exec(CALLS.format(name=name, compiles=compiles), space)
         results.append([space["f"](torch.tensor([-1.0, 2.0])) for _ in range(2)])
     assert results[0] == results[1]
+
+
+ALIASES = """
+import torch
+import torch.nn.functional as F
+from framesmith import frontend
+
+original = {name}
+
+def replacement(*args, **kwargs):
+    return original(*args, **kwargs) * 2
+
+def inner(x):
+    return original(x{more})
+
+COMPILED = frontend.compile(inner, backend={backend!r}) if {compiles} else inner
+
+def f(x):
+    found = [COMPILED(x)]
+    {name} = replacement
+    try:
+        found += [COMPILED(x), COMPILED(x)]
+    finally:
+        {name} = original
+    return [one.tolist() for one in [*found, COMPILED(x)]]
+"""
+METHODS = {
+    **dict.fromkeys(NAMES, ""),
+    "torch.Tensor.__getitem__": ", 0",
+    "torch.Tensor.__add__": ", 1",
+    "torch.Tensor.__rsub__": ", 1",
+    "torch.Tensor.__lt__": ", 1",
+    "torch.Tensor.__neg__": "",
+    "torch.Tensor.sum": "",
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", METHODS)
+def test_another_name_of_an_operation_that_is_replaced(name, backend):
+    """The graph looks up methods by name; the program that calls one by a name of its own asks no class for it."""
+    results = []
+    for compiles in (False, True):
+        space = {"__name__": "aliases"}
+        exec(ALIASES.format(name=name, more=METHODS[name], compiles=compiles, backend=backend), space)
+        results.append([space["f"](torch.tensor([-1.0, 2.0])) for _ in range(2)])
+    assert results[0] == results[1]

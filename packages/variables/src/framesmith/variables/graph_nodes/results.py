@@ -6,7 +6,6 @@ become arguments of a node: `graph_nodes.arguments`.
 
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
-from types import FunctionType
 from typing import Final
 
 import torch
@@ -27,6 +26,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.registry import Table
 from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments, graph_keywords
+from framesmith.variables.graph_nodes.replaced_operations import check_replaced
 
 OPERATION_RAISES = register(
     BreakKind(
@@ -47,8 +47,6 @@ MODE_ACTIVE = register(
 )
 
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
-_BASE: Final = vars(torch._C.TensorBase)
-_METHODS: Final = {**_BASE, **vars(torch.Tensor)}
 RESULTS: Final = Table[type, ResultRule]("trackers of results")
 """Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
 
@@ -195,7 +193,7 @@ def _call(
 ) -> fx.Node:
     # Asked at each operation, since a mode may be entered midway.
     check_modes()
-    _check_replaced(target)
+    check_replaced(tx, target)
     op: CallKind = "call_method" if isinstance(target, str) else "call_function"
     try:
         return tx.graph.call(op, target, args, kwargs)
@@ -216,23 +214,6 @@ def evaluate(what: str, question: Callable[..., object], *arguments: object, **k
         if isinstance(reason, GraphBreak):
             raise reason from error
         raise GraphBreak(OPERATION_RAISES, str(reason)) from error
-
-
-def _check_replaced(target: Callable[..., object] | str) -> None:
-    """Break the graph where the program has put something else in place of the operation, and calls the former one.
-
-    The graph would look up a method, and a function of torch in Python names itself to modes, also to those of a backend.
-    """
-    if isinstance(target, str):
-        # what is put back may be found in the class where it was found in its base before
-        is_there = vars(torch.Tensor).get(target, _BASE.get(target)) is _METHODS.get(target)
-    elif type(target) is FunctionType:
-        is_there = target.__globals__.get(target.__name__, target) is target
-    else:
-        return
-    if not is_there:
-        name = f"torch.Tensor.{target}" if isinstance(target, str) else target.__name__
-        raise GraphBreak(UNSUPPORTED_VALUE, f"{name} while the program has something else in its place")
 
 
 def check_modes() -> None:
