@@ -91,7 +91,7 @@ def _concatenates(attributes: Mapping[str, object]) -> bool:
 
 def _keeps_slot(cls: type, methods: Sequence[str]) -> bool:
     """Whether a class has the slot of its builtin sequence: one that overrides a method of the slot has none, and then
-    only numbers' slots are left (`update_one_slot` in CPython's Objects/typeobject.c)."""
+    only numbers' slots are left (source: update_one_slot in CPython's Objects/typeobject.c)."""
     base = sequence_base(cls)
     return base is not None and not any(overrides(cls, base, method) for method in methods)
 
