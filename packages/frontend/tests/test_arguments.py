@@ -172,3 +172,27 @@ def test_the_call_of_a_partials_class_is_kept() -> None:
     given = Tenfold(double)
     compiled = frontend.compile(given, backend="eager")
     assert torch.equal(compiled(torch.ones(2)), given(torch.ones(2)))
+
+
+def test_an_unknown_name_is_told_with_the_nearest_one():
+    with pytest.raises(
+        frontend.InvalidArgument, match=r"fullgrpah=True, did you mean 'fullgraph'\?; it takes"
+    ):
+        frontend.compile(lambda x: x, fullgrpah=True)
+    with pytest.raises(TypeError, match="compile\\(\\) got colour='red'; it takes"):
+        frontend.compile(colour="red")
+
+
+def test_a_module_that_is_compiled_already_names_both_choices():
+    model = torch.nn.Linear(2, 2)
+    frontend.compile(model, backend="eager", dynamic=False)
+    expected = "with backend='eager', dynamic=False, and compile\\(\\) was asked for backend='eager', fullgraph=True;"
+    with pytest.raises(frontend.InvalidArgument, match=expected):
+        frontend.compile(model, backend="eager", fullgraph=True)
+
+
+def test_what_was_not_called_says_so():
+    compiled = frontend.compile(lambda x: x + 1, backend="eager")
+    assert "nothing was compiled so far" in str(frontend.explain(compiled)())
+    compiled(torch.ones(1))
+    assert "nothing" not in str(frontend.explain(compiled)())

@@ -9,7 +9,7 @@ import os
 import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final, Never, TypeGuard, cast
 
 import torch
 
@@ -19,7 +19,7 @@ from framesmith.frontend.cache.method_definition import MethodDefinition
 from framesmith.frontend.cache.session import SESSION_ATTRIBUTE, Session
 from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED
-from framesmith.frontend.compile_arguments import require_options
+from framesmith.frontend.compile_arguments import refuse_unknown, require_options
 from framesmith.frontend.disabled import is_disabled
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.options import CompileOptions
@@ -42,15 +42,17 @@ def compile(
     mode: str | None = None,
     options: Mapping[str, object] | None = None,
     disable: bool = False,
+    **unknown: Never,
 ) -> Any:
     """A compiled form of a function, method, class, callable object or module; without one, a decorator.
 
     Takes what `torch.compile` takes; without a backend, the one that `torch.compiler.set_default_backend` has set, else
     inductor. A function gives a new function with the same signature and metadata; a module is compiled in place of its
     call and returned; a class gets its `__call__` compiled. `uncompile` is the way back.
-    Raises InvalidArgument for what cannot be called, for a wrong type or an unknown value, and for a module that is
+    Raises InvalidArgument for what cannot be called, for a wrong type, an unknown name or value, and for a module that is
     compiled with other options already; UnknownBackend for a name that is not registered.
     """
+    refuse_unknown(unknown)
     # also with `disable`: a wrong argument is an error at the call in any case
     chosen = require_options(fullgraph, dynamic, backend, mode, options, disable)
     if model is None:
@@ -136,7 +138,7 @@ def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn
         if known.options == options and known.function.__code__ is implementation.__code__:
             return module
         raise InvalidArgument(
-            f"this {type(module).__name__} is compiled already, in place, with {known.options}, and compile() was asked for {options}; "
+            f"this {type(module).__name__} is compiled already, in place, with {known.options.text()}, and compile() was asked for {options.text()}; "
             "call frontend.uncompile(module) before, or compile a function that calls the module for a second form"
         )
     if is_disabled(module.__dict__.get("_compiled_call_impl")):

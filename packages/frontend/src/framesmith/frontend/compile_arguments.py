@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
-from framesmith.frontend.argument_checks import make_argument_error, require_flag
+from framesmith.frontend.argument_checks import COMPILE_OPTIONS, make_argument_error, require_flag
 from framesmith.frontend.errors import InvalidArgument, UnsupportedInterpreter
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.options import CompileOptions
@@ -15,6 +15,7 @@ from framesmith.frontend.torch_settings import default_backend
 from framesmith.graph.backend import inductor_options, is_known_backend, list_backends
 from framesmith.graph.errors import UnknownBackend
 from framesmith.graph.options import Backend
+from framesmith.guards.kinds.base import show_value
 
 MODES: Final = (
     "default",
@@ -32,6 +33,14 @@ def check_interpreter() -> None:
         raise UnsupportedInterpreter(
             "this Python runs without the GIL, where another thread may change what a guard has just checked; "
             "set PYTHON_GIL=1 or use a build with the GIL"
+        )
+
+
+def refuse_unknown(given: Mapping[str, object]) -> None:
+    """Raise InvalidArgument for a name that `compile` does not take."""
+    for name, value in given.items():
+        raise InvalidArgument(
+            f"compile() got {name}={show_value(value)}{near_miss(name, COMPILE_OPTIONS)}; it takes {', '.join(COMPILE_OPTIONS)}"
         )
 
 

@@ -58,6 +58,8 @@ class Explanation:
         lines = [
             f"{captured}, {write_count(len(self.breaks), 'graph break')}, {write_count(len(self.guards), 'guard')}{total}"
         ]
+        if not self.entries and not self.breaks and not self.notes:
+            lines.append(_NOTHING)
         for number, record in enumerate(self.breaks, 1):
             lines += [
                 f"break {number} at {record.file}:{record.line} in {record.function}:",
@@ -97,6 +99,10 @@ def _entry_lines(
     return lines
 
 
+_NOTHING: Final = (
+    "nothing was compiled so far, which a call does, unless config.disable or a stance forbids it: call the function, "
+    "or pass arguments: explain(function)(*args)"
+)
 _HINT: Final = (
     "explain() runs a function with an eager backend and the default options: leave it out, or pass that to compile(), call "
     "what that returns, and then explain(compiled)() without arguments"

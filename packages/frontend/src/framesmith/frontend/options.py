@@ -182,6 +182,17 @@ class CompileOptions:
     captures_unknown: bool = False
     shares_entries: bool = True
 
+    def text(self) -> str:
+        """The arguments of `compile` that were not left out: `backend='eager', fullgraph=True`."""
+        chosen: dict[str, object] = {
+            "backend": self.backend,
+            "fullgraph": self.fullgraph or None,
+            "dynamic": self.dynamic,
+            "mode": self.mode,
+            "options": self.backend_options or None,
+        }
+        return ", ".join(f"{name}={show_value(value)}" for name, value in chosen.items() if value is not None)
+
     def for_graph(self) -> GraphOptions:
         """The part that the graph layer takes."""
         settings = current_config()
