@@ -129,3 +129,59 @@ def f(x, cls):
 MAKE = lambda: {cls}
 """
     check_source(PROGRAMS + program)
+
+
+REGISTERED = """
+import functools
+import torch
+from typing import Protocol, runtime_checkable
+
+@runtime_checkable
+class Sized(Protocol):
+    size: int
+
+class Given:
+    pass
+
+class Other:
+    size = 1
+
+def register(cls):
+    return Sized.register(cls) is cls
+
+def inside(x):
+    @runtime_checkable
+    class Named(Protocol):
+        name: str
+        def call(self): ...
+    Named.register(Given)
+    return isinstance(Given(), Named), isinstance(Other(), Named)
+
+def dispatched(x):
+    @functools.singledispatch
+    def kind(value):
+        return "any"
+    @kind.register(Given)
+    def _(value):
+        return "given"
+    return kind(Given()), kind(x), kind(3)
+
+def f(x):
+    return x + 1, {body}
+
+def args():
+    return (torch.ones(2),)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "register(Given), isinstance(Given(), Sized), isinstance(Other(), Sized), isinstance(3, Sized)",
+        "inside(x)",
+        "dispatched(x)",
+    ],
+)
+def test_classes_that_are_registered_with_members_that_are_no_methods(body):
+    """typing allows its hook to be asked by code in `abc` and `functools` alone: it looks at the frame."""
+    check_source(REGISTERED.format(body=body))

@@ -7,6 +7,7 @@ so that a warning and a log record name the line that they name in eager (ADR 00
 variables of their caller. The frames of those run natively as a whole.
 """
 
+import abc
 import dataclasses
 import enum
 import logging
@@ -39,13 +40,22 @@ _CLASS_MAKERS: Final[tuple[object, ...]] = (
         for name in ("NamedTuple", "NewType", "ParamSpec", "TypedDict", "TypeVar", "_caller")
     ),
 )
+# The hooks of protocols allow what they forbid otherwise to callers in `abc` and `functools`.
+_CLASS_CHECKS: Final[tuple[object, ...]] = (
+    *(isinstance, issubclass),
+    *(getattr(abc, f"_abc_{name}") for name in ("register", "instancecheck", "subclasscheck")),
+)
 # `compile` takes the future statements of the frame that calls it
-_NAMING: Final[tuple[object, ...]] = (warnings.warn, logging.Logger._log, compile, *_CLASS_MAKERS)
+_NAMING: Final[tuple[object, ...]] = (
+    *(warnings.warn, logging.Logger._log, compile),
+    *_CLASS_MAKERS,
+    *_CLASS_CHECKS,
+)
 
 
 def names_its_caller(value: Tracker) -> bool:
-    """Whether a value is a function that reports the line of its caller, makes a class in the caller's module, or takes
-    its future statements, and reads nothing else of it."""
+    """Whether a value is a function that reports the line of its caller, makes a class in the caller's module, takes its future
+    statements, or runs hooks of classes that ask for its module, and reads nothing else of it."""
     if isinstance(value, Lazy) and not value.is_realized:
         # not realized: that would add guards on a value which the native operation takes as it is
         found = value.peek
