@@ -10,6 +10,7 @@ from typing import Final
 
 from framesmith.frontend.events import add_reading_line, collapse_repeats
 from framesmith.frontend.options import CompileOptions, Config
+from framesmith.frontend.stances import Stance
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.parameter_names import is_variable, variable_of
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
@@ -23,6 +24,12 @@ def refusal_of(settings: Config, options: CompileOptions) -> str | None:
     if settings.fail_on_recompile_limit_hit:
         return "config.fail_on_recompile_limit_hit is set"
     return "compile() was told fullgraph=True, where nothing runs uncompiled" if options.fullgraph else None
+
+
+def is_settled(count: int, settings: Config, options: CompileOptions, stance: Stance) -> bool:
+    """Whether a call that none of so many entries fits runs uncompiled, whatever the reason: once the limit was reported, nobody asks."""
+    says_why = stance.name == "fail_on_recompile" or refusal_of(settings, options) is not None
+    return count >= settings.recompile_limit and not says_why
 
 
 def write_refusal(refusal: str, failures: Iterable[Failure]) -> str:

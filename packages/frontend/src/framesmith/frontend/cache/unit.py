@@ -26,6 +26,7 @@ from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.idle_loops import EntryEnd, IdleLoops
 from framesmith.frontend.cache.recompile_limit import (
     RUNS_UNCOMPILED,
+    is_settled,
     limit_text,
     refusal_of,
     write_refusal,
@@ -276,8 +277,9 @@ class CompiledUnit:
         # not for a continuation: the stance of the call's beginning holds on (ADR 0012)
         if stance.backend is not None and self._session is not None:
             return self._make_entry_with_backend(stance.backend, self._session)
-        entries = self.dispatcher.entries
-        failures = list[Failure]()
+        entries, failures = self.dispatcher.entries, list[Failure]()
+        if self._is_reported and is_settled(len(entries), settings, self._state.options, stance):
+            return self._get_native_entry()
         for entry in entries:
             # another thread may have added one while this one waited for the lock
             failure = first_failure(entry.guards, scope)

@@ -11,6 +11,7 @@ from framesmith.bytecode.meaning import Handler
 from framesmith.frontend.tracing.decomposed_generators import depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import check_left_variables, drop_references, variables_of
 from framesmith.frontend.tracing.frame_roles import FrameRole
+from framesmith.frontend.tracing.library_calls import depth_of_library_call
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, is_stop_iteration, make_frame
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
@@ -290,9 +291,12 @@ class Interpreter:
         return ResumeHere(reason)
 
     def _end_where_resumable(self, end: NativeEnd | ResumeHere) -> NativeEnd | ResumeHere:
-        """The end of the trace, if the frames can be left there. The frame of a generator that has to be a real object
-        cannot (ADR 0009): Restart, to stop before the step that entered it; GraphBreak if it ran from the start."""
+        """The end of the trace, if the frames are to be left there. The frame of a generator that has to be a real object
+        cannot (ADR 0009), a call of the standard library runs natively as a whole: Restart, to stop before the step that
+        entered it; GraphBreak if it ran from the start."""
         depth = depth_of_real_generator(self.machine)
+        if depth is None and isinstance(end, BreakBefore | ResumeHere):
+            depth = depth_of_library_call(self.machine)
         if depth is None:
             return end
         inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
@@ -324,6 +328,7 @@ class Interpreter:
                 for entered in machine.frames[depth:]:
                     # a second trace stops there if this frame cannot be left (ADR 0009)
                     entered.entered = self._steps
+                    entered.recorded = state[2]
             return None
         except ObservedException as error:
             if self._is_caught(error):  # no break: the handler is traced as CPython would enter it

@@ -110,6 +110,8 @@ class Frame:
     """The default of `next(iterator, default)`: what the frame around it gets when this one raises StopIteration."""
     entered: int = 0
     """The step of the trace in which it was pushed; 0: it was there from the start."""
+    recorded: int = 0
+    """How many operations the graph had then."""
     closing: bool = False
     """The exception which leaves it is not kept, so that its variables go at once."""
     asserted: int = 0

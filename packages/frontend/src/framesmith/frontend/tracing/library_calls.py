@@ -1,0 +1,79 @@
+"""Calls of functions of libraries that run natively as a whole, where a break inside leaves nothing to capture.
+
+    copy.deepcopy(config)        a break in a frame of copy.py  ->  the call runs natively, with one continuation
+
+A function of the library that breaks once mostly breaks again (locks, identities, tables), and each break costs an entry
+that is compiled. They are functions of the standard library, and those of torch that manage objects. Inlined frames stay as they are where code of the program was called back, where operations were
+recorded since the call, and in modules whose functions wrap those of the program.
+"""
+
+import functools
+import os
+import sysconfig
+from types import CodeType
+from typing import Final
+
+import torch
+
+from framesmith.bytecode.meaning import Kind
+from framesmith.frontend.tracing.machine import Frame, Machine
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
+
+_CALLS: Final = (Kind.CALL, Kind.CALL_NAMES_ON_STACK, Kind.CALL_EXTENDED)
+_TORCH: Final = os.path.dirname(torch.__file__) + os.sep
+_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
+_FROZEN: Final = "<frozen "
+_INSTALLED: Final = ("site-packages", "dist-packages")
+_WRAPPING: Final = frozenset(
+    {
+        "_py_warnings", "cProfile", "contextlib", "functools", "mock", "profile", "reprlib", "timeit", "types", "typing",
+        "warnings",
+    }
+)  # fmt: skip
+"""Modules whose functions call functions of the program for their results."""
+_MANAGING: Final = tuple(
+    name.replace("/", os.sep)
+    for name in ("nn/modules/module.py", "utils/hooks.py", "utils/data/", "serialization.py")
+)
+"""Files of torch with functions that register, list, load and store, and compute nothing."""
+_CALLING: Final = frozenset({"_call_impl", "_wrapped_call_impl", "inner", "_slow_forward"})
+"""Functions in these that compute all the same."""
+
+
+def depth_of_library_call(machine: Machine) -> int | None:
+    """The depth of the outermost frame of a library in which nothing but libraries run; None if the call that entered it is to
+    be left as it is."""
+    frames = machine.frames
+    depth = len(frames)
+    while depth > 1 and is_library_code(frames[depth - 1].code):
+        depth -= 1
+    if depth == len(frames):
+        return None
+    while depth > 1 and is_polyfill_code(frames[depth - 1].code):
+        depth -= 1
+    if not _is_call(frames[depth - 1], frames[depth]):
+        return None
+    return depth if frames[depth].recorded == machine.tx.graph.operations else None
+
+
+def _is_call(outer: Frame, inner: Frame) -> bool:
+    """Whether an operation of this trace that calls something entered the inner frame."""
+    return inner.entered > 0 and outer.operation.kind in _CALLS
+
+
+def is_library_code(code: CodeType) -> bool:
+    """Whether a function is one of the standard library's, or one of torch's that manages objects, and no wrapper of others."""
+    return _is_library_file(code.co_filename) and code.co_name not in _CALLING
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_library_file(name: str) -> bool:
+    if name.startswith(_FROZEN):
+        module = name.removeprefix(_FROZEN).rstrip(">").rpartition(".")[2]
+        return module not in _WRAPPING
+    if name.startswith(_TORCH):
+        return name.removeprefix(_TORCH).startswith(_MANAGING)
+    if not name.startswith(_STANDARD):
+        return False
+    path = name.removeprefix(_STANDARD).split(os.sep)
+    return path[0] not in _INSTALLED and path[-1].removesuffix(".py") not in _WRAPPING
