@@ -1,4 +1,7 @@
-"""What torch makes tensors of by way of their items: lists of 0-d tensors, arrays in a key; and questions to types in C."""
+"""What torch makes tensors of by way of their items, and questions to types in C.
+
+Items are 0-d tensors and numbers that vary in lists, and arrays in a key.
+"""
 
 import numpy as np
 import pytest
@@ -102,7 +105,58 @@ def test_as_eagerly(name):
         assert_same(outcome(function, x), outcome(compiled, x))
 
 
-@pytest.mark.parametrize("function", [torch.tensor, torch.as_tensor])
+VARYING = {
+    "a number": lambda x, n: torch.tensor(n),
+    "a list": lambda x, n: torch.tensor([n, 2]),
+    "nested": lambda x, n: torch.as_tensor([[n, 1.5], (n * 2, True)]),
+    "a float": lambda x, n: torch.tensor([[float(n)]]),
+    "a quotient": lambda x, n: torch.tensor(n / 3),
+    "float16": lambda x, n: torch.tensor((n * 0.1, 2), dtype=torch.float16),
+    "a class for the dtype": lambda x, n: torch.tensor([n], dtype=float),
+    "a device": lambda x, n: torch.tensor([n, 1], device=x.device, dtype=torch.float32),
+    "a shape": lambda x, n: torch.tensor(x.shape),
+    "a new tensor": lambda x, n: x.new_tensor([n, 0.5]),
+    "a new number": lambda x, n: x.new_tensor(n, dtype=None),
+    "a new tensor of a dtype": lambda x, n: x.new_tensor([x.shape[0], n], dtype=torch.int64),
+    "with tensors": lambda x, n: x.new_tensor([x.sum(), n]),
+}
+NUMBERS = (3, 5, 7, 2**53 + 1, -(2**62) - 1, 0, 1, 12, 13, 14)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", VARYING)
+def test_numbers_that_vary_need_no_entries_of_their_own(name):
+    function = VARYING[name]
+    compiled = frontend.compile(function, backend="eager", fullgraph=True)
+    for size, n in enumerate(NUMBERS, 2):
+        x = torch.ones(size)
+        assert_same(function(x, n), compiled(x, n))
+    assert len(frontend.explain(compiled)().graphs) < 5
+
+
+def test_floats_that_vary_overflow_as_eagerly():
+    def f(x, value):
+        return torch.tensor([value, 1.0]), torch.tensor(value, dtype=torch.bfloat16), x.new_tensor(value)
+
+    compiled = frontend.compile(f, backend="eager", fullgraph=True)
+    for value in (0.5, 0.1, 3.5e38, 1e-46, -0.0, 1 + 2**-24 + 2**-50, float("inf"), 2.0):
+        for one, other in zip(f(X, value), compiled(X, value), strict=True):
+            assert_same(one.view(torch.uint8), other.view(torch.uint8)) if one.dim() else assert_same(
+                one, other
+            )
+    assert len(frontend.explain(compiled)().graphs) < 5
+
+
+def test_numbers_that_a_dtype_cannot_hold_raise_as_eagerly():
+    def f(x, n):
+        return torch.tensor([n, 1], dtype=torch.int8), x.new_tensor([n])
+
+    compiled = frontend.compile(f, backend="eager")
+    for n in (3, 5, 300, -129, 7, 2**70):
+        assert_same(outcome(lambda x, n=n: f(x, n), X), outcome(lambda x, n=n: compiled(x, n), X))
+
+
+@pytest.mark.parametrize("function", [torch.tensor, torch.as_tensor, X.new_tensor])
 def test_a_list_that_holds_itself_is_refused_as_eagerly(function):
     def f(x):
         held = []

@@ -78,8 +78,8 @@ def _record(
         classes = any(isinstance(one.realize(), ClassTracker) for one in (*args, *kwargs.values()))
         if reason.kind is not UNSUPPORTED_ARGUMENT or not classes or not _parses_dtypes(target):
             raise
-    keywords = {name: _as_dtype(value) for name, value in kwargs.items()}
-    return record_node(tx, target, [*map(_as_dtype, args)], keywords)
+    keywords = {name: as_dtype(value) for name, value in kwargs.items()}
+    return record_node(tx, target, [*map(as_dtype, args)], keywords)
 
 
 def _parses_dtypes(target: Target) -> bool:
@@ -89,7 +89,8 @@ def _parses_dtypes(target: Target) -> bool:
     return isinstance(function, BuiltinFunctionType | MethodDescriptorType)
 
 
-def _as_dtype(value: Tracker) -> Tracker:
+def as_dtype(value: Tracker) -> Tracker:
+    """The dtype for which a class such as `float` stands; any other value as it is."""
     found = value.realize()
     dtype = _DTYPES.get(found.value) if isinstance(found, ClassTracker) else None
     return value if dtype is None else Constant(dtype)

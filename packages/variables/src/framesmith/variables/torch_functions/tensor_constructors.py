@@ -1,4 +1,4 @@
-"""`torch.tensor`, `torch.as_tensor` and `torch.scalar_tensor` of what is no tensor."""
+"""`torch.tensor`, `torch.as_tensor`, `torch.scalar_tensor` and `Tensor.new_tensor` of what is no tensor."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -13,10 +13,12 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
+from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
 from framesmith.variables.torch_functions.tensors_of_items import from_items
 
 ROWS: Final = Rows()
+_PLAIN: Final = (torch.Tensor, torch.nn.Parameter)
 Conversion: TypeAlias = Callable[[TraceContext, Tracker, dict[str, Tracker], bool], Tracker]
 TENSOR_SOURCES: Final = Table[type[Tracker], Conversion]("trackers that become tensors by themselves")
 """How a value that these trackers represent becomes a tensor; the last argument: whether it is copied in any case."""
@@ -36,6 +38,19 @@ def _register(function: Callable[..., object]) -> None:
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
         items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
         return graph_call(tx, function, args, kwargs) if items is None else items
+
+
+@ROWS.call(torch.Tensor.new_tensor)
+def new_tensor(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """As `torch.tensor`, with the dtype and the device of the tensor where none is said."""
+    this, data = (args[0].realize(), args[1].realize()) if len(args) == 2 else (None, None)
+    if data is None or reaches_itself(data) or not isinstance(this, TensorTracker) or this.cls not in _PLAIN:
+        return graph_call(tx, "new_tensor", args, kwargs)
+    said = {name: value for name, value in kwargs.items() if value.python_type is not type(None)}
+    own = {"dtype": Constant(this.fake.dtype), "device": Constant(this.fake.device)}
+    dense = this.fake.layout is torch.strided
+    items = from_items(tx, (data,), own | said) if dense else None
+    return graph_call(tx, "new_tensor", args, kwargs) if items is None else items
 
 
 def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:

@@ -1,4 +1,7 @@
-"""`torch.tensor([a, b, 2.0])` where `a` and `b` are 0-d tensors: torch reads each as a number; a graph converts and stacks them."""
+"""`torch.tensor([a, b, 2.0])` where `a` and `b` are 0-d tensors or numbers that vary.
+
+torch reads each as a number; a graph converts and stacks them.
+"""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -10,34 +13,42 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.tensors.tensors import TensorTracker
-from framesmith.variables.torch_functions.graph_calls import graph_call
+from framesmith.variables.torch_functions.graph_calls import as_dtype, graph_call
 
 _CPU: Final = torch.device("cpu")
 _WHOLE: Final = (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 """The dtypes of whole numbers."""
+_SEQUENCES: Final = (list, tuple, torch.Size)
 
 
 def from_items(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) -> Tracker | None:
-    """The stacked items; None for anything but a list of 0-d tensors on the CPU and known numbers, in lists at any depth,
-    whose conversion to the result's dtype is the one that torch makes by way of a number."""
-    named = {name: value.realize() for name, value in kwargs.items()}
+    """The stacked items of a list, with lists at any depth, or one number that varies; None for what `torch.tensor` takes by itself.
+
+    Items are 0-d tensors on the CPU and numbers, whose conversion to the result's dtype is the one that torch makes by way of a number.
+    """
+    named = {name: as_dtype(value).realize() for name, value in kwargs.items()}
     if len(args) != 1 or not all(isinstance(value, Constant) for value in named.values()):
         return None
     given = {name: value.as_python_constant() for name, value in named.items()}
-    if given.keys() - {"dtype", "device"} or given.get("device") not in (None, "cpu", _CPU):
+    if given.keys() - {"dtype", "device"} or torch.get_default_device() != _CPU:
         return None
     data = args[0].realize()
     dtypes = _dtypes(data)
-    if _items(data) is None or not dtypes or not _holds_tensor(data) or torch.get_default_device() != _CPU:
+    if not dtypes or isinstance(data, TensorTracker) or not _varies(data):
         return None
     wanted = given.get("dtype")
     # torch infers the dtype of nested numbers by promotion of all of them.
     dtype = wanted if isinstance(wanted, torch.dtype) else functools.reduce(torch.promote_types, dtypes)
-    return _stack(tx, data, dtype) if all(_converts(one, dtype) for one in dtypes) else None
+    if not all(_converts(one, dtype) for one in dtypes):
+        return None
+    made = _stack(tx, data, dtype)
+    # As torch does: what it has read is on the CPU first.
+    on_cpu = given.get("device") in (None, "cpu", _CPU)
+    return made if on_cpu else graph_call(tx, "to", (made, Constant(given["device"])), {})
 
 
 def _items(tracker: Tracker) -> list[Tracker] | None:
-    if isinstance(tracker, ListTracker | TupleTracker) and tracker.python_type in (list, tuple):
+    if isinstance(tracker, ListTracker | TupleTracker) and tracker.python_type in _SEQUENCES:
         return [item.realize() for item in tracker.items]
     return None
 
@@ -60,8 +71,15 @@ def _dtypes(tracker: Tracker) -> list[torch.dtype] | None:
     return [inferred[cls]] if cls in inferred else None
 
 
-def _holds_tensor(tracker: Tracker) -> bool:
-    return isinstance(tracker, TensorTracker) or any(map(_holds_tensor, _items(tracker) or ()))
+def _varies(tracker: Tracker) -> bool:
+    """Whether it is, or holds, a tensor or a number of which each value would need an entry of its own."""
+    return (
+        isinstance(tracker, TensorTracker) or _is_number(tracker) or any(map(_varies, _items(tracker) or ()))
+    )
+
+
+def _is_number(tracker: Tracker) -> bool:
+    return tracker.is_run_time_number and tracker.python_type in (int, float)
 
 
 def _converts(own: torch.dtype, dtype: torch.dtype) -> bool:
@@ -76,6 +94,8 @@ def _stack(tx: TraceContext, tracker: Tracker, dtype: torch.dtype) -> Tracker:
     items = _items(tracker)
     if items is not None:
         return graph_call(tx, torch.stack, (ListTracker([_stack(tx, item, dtype) for item in items]),), {})
+    if _is_number(tracker):
+        return _from_number(tx, tracker, dtype)
     if not isinstance(tracker, TensorTracker):
         return graph_call(tx, torch.tensor, (tracker,), {"dtype": Constant(dtype), "device": Constant(_CPU)})
     own = tracker.fake.dtype
@@ -84,3 +104,12 @@ def _stack(tx: TraceContext, tracker: Tracker, dtype: torch.dtype) -> Tracker:
     if own != dtype and dtype.is_floating_point:  # a Python number is a double
         found = graph_call(tx, "to", (found, Constant(torch.float64)), {})
     return found if own == dtype else graph_call(tx, "to", (found, Constant(dtype)), {})
+
+
+def _from_number(tx: TraceContext, number: Tracker, dtype: torch.dtype) -> Tracker:
+    """A number that varies; `torch.tensor` would read it, where `scalar_tensor` takes it from the graph."""
+    # A Python number becomes a double on the way to a floating one; `scalar_tensor` itself refuses what overflows.
+    first = torch.float64 if dtype.is_floating_point else torch.int64
+    given = {"dtype": Constant(first), "device": Constant(_CPU)}
+    made = graph_call(tx, torch.scalar_tensor, (number,), given)
+    return made if first == dtype else graph_call(tx, "to", (made, Constant(dtype)), {})
