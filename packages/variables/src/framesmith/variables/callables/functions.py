@@ -95,8 +95,17 @@ INLINED_MODULES = (
     "torch._functorch.eager_transforms",
     "torch._functorch.functional_call",
     "torch._functorch.vmap",
+    "torch.fx._pytree",
 )
-"""Modules in those whose functions are traced all the same: the transforms of `torch.func`."""
+"""Modules in those whose functions are traced all the same: the transforms of `torch.func`, trees of containers."""
+
+_TRACED_NAMES: Final = (
+    ("torch.autograd.forward_ad", "unpack_dual"),
+    ("torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped"),
+    ("torch.fx.graph_module", "_WrappedCall.__call__"),
+)
+"""Functions in native modules that only hand on: to the forward of a module that fx generated, or, outside of forward-mode
+differentiation, the tensor itself."""
 
 DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
@@ -264,7 +273,9 @@ def _is_native(module: str, qualname: str) -> bool:
     # a module that is there is found by what else is in it
     if module == "_frozen_importlib":
         return qualname.startswith(_LOADING) and qualname != "_find_and_load"
-    return module.startswith(NATIVE_MODULES) and not module.startswith(INLINED_MODULES)
+    if not module.startswith(NATIVE_MODULES) or module.startswith(INLINED_MODULES):
+        return False
+    return (module, qualname) not in _TRACED_NAMES
 
 
 def _reads_globals(code: CodeType) -> bool:
