@@ -77,3 +77,28 @@ def args():
     return (1,)
 """,
     )
+
+
+def test_a_class_with_a_row_gets_no_receiver() -> None:
+    check_source(
+        CLASSES
+        + """
+from typing import Generic, TypeVar
+T = TypeVar("T")
+class Site(TypedDict, Generic[T], total=False):
+    value: T
+class Named(type):
+    __call__ = dict
+class Plain(metaclass=Named): pass
+class Listed(type):
+    __call__ = list
+class Row(metaclass=Listed): pass
+def f(x, kind):
+    return Plain(a=x), Plain([("b", x + 1)], c=2), Plain(), Row((x, 1)), Row(), Site(value=x), Site({"value": 1}), kind([("d", x)])
+def args():
+    return (torch.ones(2), Message)
+import torch
+""",
+        breaks=0,
+        graphs=1,
+    )

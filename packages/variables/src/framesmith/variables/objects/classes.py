@@ -249,8 +249,8 @@ class ClassTracker(KnownValue[type]):
         # A plain class is no descriptor: `TypedDict` has `__call__ = dict` in its metaclass.
         if calling is None or calling.cls not in (FunctionType, type):
             return self.unsupported("calling it")
-        # `EnumMeta.__call__` is Python code, and has a row.
-        hook = row_of(tx.registry, calling.value)
+        # `EnumMeta.__call__` is Python code, and has a row. A class has one for its own call, which gets no receiver.
+        hook = row_of(tx.registry, calling.value) if calling.cls is FunctionType else None
         if hook is not None:
             return hook.begin(tx, (self, *args), kwargs)
         return begin_method_call(tx, self, calling, args, kwargs)
