@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from framesmith import frontend
+from framesmith.frontend.cache import unit
 
 
 def double(x: torch.Tensor) -> torch.Tensor:
@@ -108,6 +109,25 @@ def test_past_the_recompile_limit_entries_keep_serving() -> None:
     report = frontend.explain(compiled)()
     assert report.graph_count <= 2
     assert "recompile_limit" in report.notes[0]
+
+
+def test_past_the_limit_nobody_finds_out_why_an_entry_rejects_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = frontend.compile(lambda x: x.sum() + len(list(range(len(x)))[::-1]), backend="eager")
+    with frontend.config.patch(recompile_limit=2):
+        for size in (2, 3, 4):
+            compiled(torch.ones(size))
+        monkeypatch.setattr(unit, "first_failure", None)
+        assert compiled(torch.ones(5)) == 10 and compiled(torch.ones(2)) == 4
+        assert len(frontend.explain(compiled)().notes) == 1
+
+
+def test_past_the_limit_a_stance_that_refuses_recompiles_still_does() -> None:
+    compiled = frontend.compile(lambda x: x.sum() + len(list(range(len(x)))[::-1]), backend="eager")
+    with frontend.config.patch(recompile_limit=1):
+        for size in (2, 3):
+            compiled(torch.ones(size))
+        with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(frontend.RecompileError):
+            compiled(torch.ones(4))
 
 
 @pytest.mark.parametrize(
