@@ -37,6 +37,7 @@ from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
+from framesmith.frontend.tracing.outdated_reads import check_outdated_reads
 from framesmith.frontend.tracing.replanning import (
     MixedIdentities,
     PlannedStop,
@@ -349,6 +350,7 @@ def run_trace(trace: Trace, start: TraceStart, values: Sequence[object]) -> Trac
         # The second trace stops before the step that asked, and does not hear of it: its stop may come too late.
         check_asked_gradients(trace.tx)
         raise
+    check_outdated_reads(trace.tx)
     if not isinstance(end, Finished):
         check_asked_gradients(trace.tx, trace.machine.frames)
     return end

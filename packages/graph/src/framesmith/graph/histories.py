@@ -35,6 +35,21 @@ def find_leaves(outputs: Iterable[torch.Tensor], stops: Iterable[torch.Tensor] =
     return list(leaves.values())
 
 
+def passes_through(outputs: Iterable[torch.Tensor], tensors: Iterable[torch.Tensor]) -> bool:
+    """Whether a backward pass from `outputs` runs an operation of which one of `tensors` is the result."""
+    wanted = {tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None}
+    todo = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    seen: set[Node] = set()
+    while todo:
+        node = todo.pop()
+        if node in wanted:
+            return True
+        if node not in seen:
+            seen.add(node)
+            todo += _before(node)
+    return False
+
+
 def _before(node: Node) -> Iterator[Node]:
     return (one for one, _ in node.next_functions if one is not None)
 

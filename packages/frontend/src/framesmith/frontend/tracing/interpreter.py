@@ -14,6 +14,7 @@ from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.library_calls import depth_of_library_call
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, Frame, Machine, is_stop_iteration, make_frame
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
+from framesmith.frontend.tracing.read_watch import show_reads
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import (
     BreakBefore,
@@ -137,7 +138,9 @@ class Interpreter:
 
     def _step(self) -> None:
         """One operation of a nested run."""
-        frame = self.machine.frames[-1]
+        frame, readers = self.machine.frames[-1], self.machine.tx.changes.readers
+        if readers:
+            show_reads(frame, readers)
         try:
             self._execute(frame)
         except ObservedException as error:

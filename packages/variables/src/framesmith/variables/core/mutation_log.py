@@ -4,11 +4,12 @@ The log stands below trackers, which import it: of a tracker it knows no more th
 change is written is `Tracker.replay`; when, `write_changes` in the frontend.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar, final
 from weakref import WeakValueDictionary
 
+import torch
 from torch import fx
 
 from framesmith.guards import Source
@@ -25,6 +26,32 @@ class Sourced(Protocol):
 
 
 V = TypeVar("V", bound=Sourced)
+Read = TypeVar("Read", contravariant=True)
+
+
+class ReadWatcher(Protocol[Read]):
+    """Is told what a stretch of the trace reads. Implemented by `higher_order.state_reads`.
+
+    `step`: that of the trace in which the stretch is, if it has to run natively where something of it changes afterwards.
+    """
+
+    step: int | None
+
+    def see(self, values: Sequence[Read]) -> None:
+        """The trace has these values at hand."""
+        ...
+
+    def see_name(self, stored: Mapping[str, Read | None], name: str) -> None:
+        """The trace reads a name of an existing namespace or tensor; `stored`: what it has stored there itself."""
+        ...
+
+    def is_outdated(self) -> bool:
+        """Whether the trace has changed since what was read."""
+        ...
+
+    def is_used_by(self, outputs: Iterable[torch.Tensor]) -> bool:
+        """Whether a backward pass from these tensors runs what was read for."""
+        ...
 
 
 class ChangedClass(Protocol[V]):
@@ -49,6 +76,8 @@ class MutationLog(Generic[V]):
     `has_identity_keys`: `id(x)` of an existing object, or the number of the thread, was looked up as a key, unread;
     `exact_identities`: it is to be read. `has_number_keys`: a symbolic number was.
 
+    `readers` are told what the trace reads while they watch; `native_reads` are those of Python code that the graph runs as it is.
+
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
     changed in between. `changed_at` has the version of the last change of each tracker, by its id.
     """
@@ -71,6 +100,8 @@ class MutationLog(Generic[V]):
         self._changed: dict[int, V] = {}
         self._keys: dict[int, V] = {}
         self._watching: list[list[V]] = []
+        self.readers: list[ReadWatcher[V]] = []
+        self.native_reads: list[ReadWatcher[V]] = []
         self.on_change: Callable[[V], None] | None = None  # told before it changes
         self.on_reference: Callable[[V], None] | None = None  # told to what a weak reference was made
 
@@ -101,6 +132,15 @@ class MutationLog(Generic[V]):
             yield noted
         finally:
             self._watching.pop()
+
+    @contextmanager
+    def watch_reads(self, reader: ReadWatcher[V]) -> Iterator[None]:
+        """Tell `reader` what frames read that begin and end while the `with` block runs."""
+        self.readers.append(reader)
+        try:
+            yield
+        finally:
+            self.readers.pop()
 
     def changed_trackers(self) -> tuple[V, ...]:
         """Existing objects that the entry must bring up to date, in order of first change."""
@@ -140,6 +180,7 @@ class MutationLog(Generic[V]):
         self.asked_gradients.clear()
         self.on_change = self.on_reference = None
         self._keys.clear()
+        self.native_reads.clear()
 
     def is_changed(self, tracker: V) -> bool:
         """Whether an existing object has a change that is not replayed yet."""

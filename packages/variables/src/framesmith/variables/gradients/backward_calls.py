@@ -22,6 +22,7 @@ from framesmith.variables.gradients.history import (
     check_hooks,
     check_node_hooks,
     find_known_leaves,
+    forget_used,
 )
 from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -99,6 +100,7 @@ def _run_backward(
         (TupleTracker(outputs), TupleTracker(leaves), TupleTracker(given)),
         options,
     )
+    forget_used(tx, outputs, keep.realize())
     assert isinstance(found, TupleTracker)
     _accumulate(tx, leaves, former, found.items, taken)
     return Constant(None)

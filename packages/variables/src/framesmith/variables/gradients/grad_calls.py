@@ -11,7 +11,7 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.gradients.history import ask_gradient, check_hooks, find_known_leaves
+from framesmith.variables.gradients.history import ask_gradient, check_hooks, find_known_leaves, forget_used
 from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -51,10 +51,17 @@ def grad(
     found = record(
         tx, torch.autograd.grad, (TupleTracker(results), TupleTracker(wanted), *given), dict(options)
     )
+    # `create_graph=True` keeps it too, unless the other option says otherwise.
+    kept = [options[name].realize() for name in ("retain_graph", "create_graph") if name in options]
+    forget_used(tx, results, next((one for one in kept if not _is_false(one)), None))
     if keys is None:
         return found
     assert isinstance(found, TupleTracker)
     return make_dict_tracker(list(zip(keys, found.items, strict=True)))
+
+
+def _is_false(option: Tracker) -> bool:
+    return isinstance(option, Constant) and not option.value
 
 
 def unpack_tensors(tx: TraceContext, value: Tracker) -> list[TensorTracker]:

@@ -11,7 +11,7 @@ from framesmith.graph.histories import find_leaves
 from framesmith.graph.tensor_hooks import hooked
 from framesmith.guards.kinds import NoNodeHooks, TensorProperty
 from framesmith.guards.plain_tensors import read_unasked
-from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.tensors.tensors import TensorTracker
 
 OUTER_HISTORY = register(
@@ -31,6 +31,15 @@ GRADIENT_HOOK = register(
         "Change the gradients after the backward pass, or leave it outside of the compiled function.",
     )
 )
+CHANGED_STATE = register(
+    BreakKind(
+        "changed-state",
+        "gradients by functions that read what was changed since",
+        "The `backward` of a torch.autograd.Function, and a checkpointed function, read what an object holds when the backward pass runs; "
+        "the graph would run them before the change is made.",
+        "Give the function what backward needs as an argument, or change it after the gradients are computed.",
+    )
+)
 _HOOKS: Final = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
@@ -40,8 +49,11 @@ def find_known_leaves(
     """The leaves on which the outputs depend; guarded. Breaks the graph where one is not known to the trace."""
     if any(hooked(tx.graph.graph)):
         raise GraphBreak(GRADIENT_HOOK, "a value that the graph computes has a hook, or retains its gradient")
+    fakes = [one.fake for one in outputs]
+    if any(reads.is_used_by(fakes) and reads.is_outdated() for reads in tx.changes.native_reads):
+        raise GraphBreak(CHANGED_STATE, ", ".join(one.describe() for one in outputs))
     leaves: list[TensorTracker] = []
-    for fake in find_leaves([one.fake for one in outputs], [one.fake for one in stops]):
+    for fake in find_leaves(fakes, [one.fake for one in stops]):
         # A leaf that no tracker knows is not of this trace.
         leaf = tx.changes.results.get(id(fake))
         if not isinstance(leaf, TensorTracker) or (
@@ -53,6 +65,14 @@ def find_known_leaves(
             tx.guard(leaf, TensorProperty.of(leaf.value, "is_leaf", True))
         leaves.append(leaf)
     return leaves
+
+
+def forget_used(tx: TraceContext, outputs: Sequence[TensorTracker], keeps: Tracker | None) -> None:
+    """After a backward pass from the outputs: what the operations read that it ran may change from now on, unless the
+    history is kept for another pass (`keeps`)."""
+    if keeps is None or (isinstance(keeps, Constant) and not keeps.value):
+        fakes = [one.fake for one in outputs]
+        tx.changes.native_reads[:] = [one for one in tx.changes.native_reads if not one.is_used_by(fakes)]
 
 
 def check_hooks(tx: TraceContext, tensor: TensorTracker) -> None:

@@ -3,7 +3,8 @@
 That is correct if both only compute: then the graph may hold the class itself, and autograd (and AOTAutograd)
 treats it as in eager. To check that, both are traced first, into a graph that is discarded: this guards
 everything they read, and finds side effects, tensors they get from elsewhere, and whatever else cannot be captured.
-The values that `backward` reads are those of the time of the call, also for a backend that compiles it.
+The values that `backward` reads are those of the time of the call, also for a backend that compiles it. Both run before the changes of
+the trace are replayed, so what they read must not be changed by it (`state_reads`).
 """
 
 import inspect
@@ -15,6 +16,7 @@ from torch.autograd.function import Function
 from torch.nn.modules._functions import BackwardHookFunction
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
+from framesmith.graph.arguments import tensors_in
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.subgraph import Use
 from framesmith.guards.class_lookup import class_name
@@ -28,6 +30,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.arguments import exact_target
 from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.higher_order.state_reads import StateReads
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -37,7 +40,7 @@ FUNCTION_KIND = register(
         "unsupported-autograd-function",
         "a torch.autograd.Function that is more than a computation on its arguments",
         "The graph holds the function as a whole and may run it at another time: forward and backward may neither have "
-        "side effects, nor change tensors, nor use tensors that are no arguments.",
+        "side effects, nor change tensors, nor use tensors that are no arguments, nor read what the compiled function has changed.",
         "Pass every tensor as an argument, and keep everything else outside of the function.",
     )
 )
@@ -97,6 +100,7 @@ def run_both_passes(
             function.backward(context, *gradients)
 
 
+_UNCHANGING: Final = (Constant, GraphValue, TupleTracker)
 _REHEARSAL: Final = polyfill_function(run_both_passes)
 _STORED: Final = inspect.getattr_static(Function, "apply")
 # a class method, in Python up to torch 2.13 and in C since
@@ -125,12 +129,16 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     # What the check lifts into its nested graph is an input of this one, and goes with a roll-back.
     marker = tx.graph.marker()
     try:
-        _trace_and_discard(tx, function, cls, operands)
+        reads = _trace_and_discard(tx, function, cls, operands)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
     target = exact_target(tx, make_node_target(cls), operands)
-    return wrap_result(tx, call_node(tx, target, graph_arguments(tx, operands)))
+    node = call_node(tx, target, graph_arguments(tx, operands))
+    # The graph has a list or a dict as it is now.
+    copied = not all(isinstance(one, _UNCHANGING) for one in reachable(operands).values())
+    reads.keep(tensors_in(example(node)), step=tx.graph.step if copied else None)
+    return wrap_result(tx, node)
 
 
 def _refuse_rules(tx: TraceContext, function: Tracker, cls: type[Function]) -> None:
@@ -158,8 +166,8 @@ def make_node_target(cls: type[Function]) -> Callable[..., object]:
 
 def _trace_and_discard(
     tx: TraceContext, function: Tracker, cls: type[Function], operands: Sequence[Tracker]
-) -> None:
-    """Trace the function and discard the recording. Breaks the graph where it does more than compute."""
+) -> StateReads:
+    """Trace the function and discard the recording; returns what it reads. Breaks the graph where it does more than compute."""
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
     # the version counter of a tensor grows with each in-place change
@@ -179,7 +187,12 @@ def _trace_and_discard(
     )
     # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([*given, *tx.changes.changed_trackers()])
-    with tx.graph.subgraph(Use(is_discarded=True)) as recording, tx.changes.watch_changes() as noted:
+    reads = StateReads(tx)
+    with (
+        tx.graph.subgraph(Use(is_discarded=True)) as recording,
+        tx.changes.watch_changes() as noted,
+        tx.changes.watch_reads(reads),
+    ):
         try:
             run_pending(tx, _REHEARSAL.bind(tx, given, {}))
         except ObservedException:
@@ -187,6 +200,8 @@ def _trace_and_discard(
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} raises an exception") from None
     if any(one.source is not None or id(one) in outside for one in noted):
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} has side effects")
+    if reads.has_unwritten_changes():
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} reads what the graph has not written yet")
     if len(counted) < len(tensors) and recording.may_write():  # those of inference mode have no counter
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} may change a tensor of inference mode")
     if versions != [fake._version for fake in counted]:
@@ -198,3 +213,4 @@ def _trace_and_discard(
         raise GraphBreak(
             FUNCTION_KIND, f"{class_name(cls)} uses a tensor or symbolic number that is no argument"
         )
+    return reads

@@ -11,6 +11,7 @@ from torch import fx
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
 from framesmith.graph import BreakKind, GraphBreak, NestedGraph, example, register
+from framesmith.graph.arguments import tensors_in
 from framesmith.graph.random_draws import checkpoint_with_random_numbers, draws_random_numbers
 from framesmith.graph.selective_checkpoint import (
     checkpoint_selectively,
@@ -23,6 +24,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.bodies import rebuild, trace_body
 from framesmith.variables.higher_order.selective_checkpoints import SelectivePolicy
+from framesmith.variables.higher_order.state_reads import StateReads
 
 ROWS: Final = Rows()
 
@@ -59,8 +61,11 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
         if not isinstance(given, Constant) or given.value != _DEFAULTS[name]:
             raise GraphBreak(CHECKPOINT_KIND, f"the option {name} is given")
     marker = tx.graph.marker()
+    reads = StateReads(tx)
+    reads.see([function, *args, *kwargs.values()])
     try:
-        body = trace_body(tx, function, args, kwargs, CHECKPOINT_KIND, constants=True)
+        with tx.changes.watch_reads(reads):
+            body = trace_body(tx, function, args, kwargs, CHECKPOINT_KIND, constants=True)
         if not body.outputs:
             raise GraphBreak(CHECKPOINT_KIND, "it gives no tensor")
         body.check_outputs(body.recording.lifted)
@@ -70,6 +75,8 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
+    # Eager runs the function again in the backward pass, on what there is then.
+    reads.keep(tensors_in(example(node)), contents=map(example, graph.lifted), step=tx.graph.step)
     results = wrap_result(tx, node)
     assert isinstance(results, TupleTracker)
     return rebuild(body.result, iter(results.items))
