@@ -67,6 +67,7 @@ from framesmith.variables.higher_order import (
     conditionals,
     selective_checkpoints,
     transforms,
+    uncaptured_operators,
 )
 from framesmith.variables.nn import (
     nn_modules,
@@ -252,6 +253,7 @@ HIGHER_ORDER: Final[Family] = (
     conditionals.ROWS,
     selective_checkpoints.ROWS,
     transforms.ROWS,
+    uncaptured_operators.ROWS,
 )
 NN: Final[Family] = (nn_modules.ROWS, parameters.ROWS)
 NUMPY_VALUES: Final[Family] = (
