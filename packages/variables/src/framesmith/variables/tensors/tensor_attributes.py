@@ -182,13 +182,27 @@ def read_class(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @ROWS.entry(WRITERS, "requires_grad")
 def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
-    """A store that changes nothing, or makes a new tensor a leaf, see `method_rows.requires_grad_`; else break the graph."""
+    """A store that changes nothing, or that a graph can make, see `method_rows.requires_grad_`; else break the graph."""
     value = value.realize()
-    is_new = tensor.value is None and tx.graph.runs_as_captured and tx.graph.length() is not None
-    if isinstance(value, Constant) and value.value is True and not tensor.fake.requires_grad and is_new:
-        call_node(tx, "requires_grad_", (tensor.graph_node(tx),))
-    elif not isinstance(value, Constant) or value.value is not tensor.fake.requires_grad:
+    if not isinstance(value, Constant) or not isinstance(value.value, bool):
         raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
+    if value.value is tensor.fake.requires_grad:
+        return
+    if not can_change_requires_grad(tx, tensor, value.value):
+        raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
+    call_node(tx, "requires_grad_", (tensor.graph_node(tx), value.value))
+
+
+def can_change_requires_grad(tx: TraceContext, tensor: TensorTracker, wanted: bool) -> bool:
+    """Whether the graph can set `requires_grad`: of a new tensor to True; of an existing leaf, which is guarded to be one."""
+    if not tx.graph.runs_as_captured or tx.graph.length() is None:
+        return False
+    if tensor.value is None:
+        return wanted
+    if type(tensor.value) not in PLAIN_TENSORS or not read_unasked(tensor.value, "is_leaf"):
+        return False
+    tx.guard(tensor, TensorProperty.of(tensor.value, "is_leaf", True))
+    return True
 
 
 @ROWS.entry(WRITERS, "data")

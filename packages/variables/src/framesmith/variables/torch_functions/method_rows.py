@@ -23,6 +23,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.classes import ClassTracker
+from framesmith.variables.tensors.tensor_attributes import can_change_requires_grad
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call, record_function
 from framesmith.variables.torch_functions.legacy_constructors import dtype_of_class
@@ -89,13 +90,13 @@ def require_tensor(self: Tracker, name: str) -> TensorTracker:
 
 @ROWS.call(torch.Tensor.requires_grad_)
 def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | None = None) -> Tracker:
-    """`requires_grad_()` if it changes nothing, or on a new tensor where the backend runs the graph as captured. Else breaks
-    the graph, as a backend could not change it on an input or on its own values."""
+    """`requires_grad_()` if it changes nothing, or on a new tensor or an existing leaf where the backend runs the graph as captured.
+    Else breaks the graph, as a backend could not change it on an input or on its own values."""
     wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
     tensor = require_tensor(self, "requires_grad_")
     if tensor.fake.requires_grad != wanted:
-        if wanted and tensor.value is None and tx.graph.runs_as_captured and tx.graph.length() is not None:
-            return graph_call(tx, "requires_grad_", (tensor,), {})
+        if can_change_requires_grad(tx, tensor, wanted):
+            return graph_call(tx, "requires_grad_", (tensor, Constant(wanted)), {})
         raise GraphBreak(
             BACKEND_LIMIT, f"requires_grad_({wanted}) on a tensor that has requires_grad={not wanted}"
         )
