@@ -100,3 +100,30 @@ def test_a_fused_step_runs_as_captured_or_not_at_all(kind, backend):
 
     report = check(f, model, optimizer, torch.randn(3, 4), backend=backend, tolerance=1e-6)
     assert bool(report.breaks) == (backend is not None)
+
+
+@pytest.mark.parametrize("exponent", ["2.0", "3.0", "0.5", "-1.0", "2.5"])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_tensor_and_such_a_number_round_as_with_a_number(kind, exponent):
+    """Kernels for a number have shortcuts for some powers; a number is divided by a tensor by its reciprocal."""
+    check_source(
+        "import torch\nfrom torch.optim.optimizer import _get_value\n"
+        "def f(step, w, x):\n    n = _get_value(step)\n    return w ** n, x ** n, n / w, n / x, n ** w, n ** x, n % w, n // x\n"
+        f"def args():\n    torch.manual_seed(1)\n"
+        f"    return torch.tensor({exponent}), torch.tensor(0.7, dtype=torch.{kind}), torch.rand(50, dtype=torch.{kind})\n",
+        backward=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW"])
+def test_betas_that_are_tensors(name):
+    check_source(
+        "import torch\ntorch.manual_seed(1)\nw = torch.randn(5, 3, requires_grad=True)\n"
+        f"optimizer = torch.optim.{name}([w], torch.tensor(0.01), betas=(torch.tensor(0.9), torch.tensor(0.999)), foreach=False)\n"
+        "def f(x):\n    optimizer.zero_grad()\n    (x @ w).tanh().square().sum().backward()\n    optimizer.step()\n"
+        "    return w.detach().clone()\n"
+        "def args(): return [torch.ones(2, 5)]\n",
+        calls=20,
+        backward=False,
+        breaks=0,
+    )

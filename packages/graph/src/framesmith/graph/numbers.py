@@ -37,6 +37,18 @@ def divide(dividend: _Number, divisor: _Number) -> torch.Tensor:
     return _compute(operator.truediv, dividend, divisor)
 
 
+@only_computes
+def raise_tensor(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
+    """`base ** exponent` of a tensor and such a number; the kernels for a number have shortcuts for 2, 3, 0.5 ..., which round otherwise
+    than those for two tensors."""
+    if type(exponent) is torch.Tensor:
+        result = base ** exponent.item()
+    else:
+        result = base ** exponent.to(base.dtype)
+    assert isinstance(result, torch.Tensor)
+    return result
+
+
 def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tensor:
     """By Python; fakes, and what ahead-of-time tracing passes, have no number to read: by torch."""
     # The exact types: a fake is a Tensor too.

@@ -401,8 +401,22 @@ def round_number(tx: TraceContext, tensor: Tracker, other: Tracker) -> Tracker:
     return record(tx, "to", (other, Constant(torch.float32)))
 
 
+def _is_tensor_beside_number(tx: TraceContext, tensor: Tracker, number: Tracker) -> bool:
+    return (
+        isinstance(tensor, TensorTracker)
+        and tensor.fake.dtype.is_floating_point
+        and is_number(tx, number)
+        and not is_number(tx, tensor)
+    )
+
+
 def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
     """A node of the function of `operator`; powers and quotients of numbers are computed as Python does."""
+    if symbol == "**" and _is_tensor_beside_number(tx, left, right):
+        return record(tx, numbers.raise_tensor, (left, right))
+    if symbol == "/" and _is_tensor_beside_number(tx, right, left):
+        # as the operator of tensors does with a number
+        return record_operator(tx, "*", record(tx, "reciprocal", (right,)), left)
     left, right = round_number(tx, right, left), round_number(tx, left, right)
     exact = _EXACT.get(symbol)
     if exact is not None and _are_numbers(tx, left, right):

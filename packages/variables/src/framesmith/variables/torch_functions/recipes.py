@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from framesmith.graph.numbers import as_number, divide, power
+from framesmith.graph.numbers import as_number, divide, power, raise_tensor
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -173,5 +173,5 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
 )
 for _key, _handler in _ROWS:
     ROWS.call(_key)(_handler)
-for _function in (as_number, power, divide):
+for _function in (as_number, power, divide, raise_tensor):
     record_function(ROWS, _function)
