@@ -5,8 +5,11 @@ The `import` statement is in `tracing.opcodes.imports`.
 
 import builtins
 from collections.abc import Hashable
+from contextlib import suppress
 from types import ModuleType, WrapperDescriptorType
 from typing import Final, final
+
+import torch
 
 from framesmith.graph.deferred_package import load
 from framesmith.guards import Source
@@ -37,6 +40,7 @@ from framesmith.variables.objects.special_methods import begin_method_call
 ROWS: Final = Rows()
 
 _GET: Final[object] = type_dict(ModuleType)["__getattribute__"]
+_OPERATORS: Final = (torch._ops._Ops, torch._ops._OpNamespace)
 _NOTHING_TO_DELETE: Final = find_error_text(delattr, ModuleType("module"), "{}")
 
 
@@ -69,6 +73,7 @@ class ModuleTracker(KnownValue[ModuleType]):
         computed = _find_computed(tx, cls, name)
         if computed is not None:
             return begin_get(tx, computed, self)
+        _bind_operator(tx, self.value, name)
         namespace = self.namespace(tx)
         found = namespace.find(tx, name)
         if found is not None:
@@ -127,6 +132,15 @@ class ModuleTracker(KnownValue[ModuleType]):
     def describe(self) -> str:
         """`module math`, for messages."""
         return f"module {name_of(self.value)}"
+
+
+def _bind_operator(tx: TraceContext, module: ModuleType, name: str) -> None:
+    """Let `torch.ops` bind the namespace, or the operator, of this name, as reading it for the first time does: an answer that torch
+    keeps, and nothing else is to be seen of it."""
+    if type(module) in _OPERATORS and name not in module_dict(module) and not name.startswith("__"):
+        # It calls C++, and what it makes is no value of the trace.
+        with tx.graph.pause_recording(), suppress(AttributeError):
+            getattr(module, name)
 
 
 def name_of(module: ModuleType) -> str:
