@@ -33,18 +33,18 @@ CHECKPOINT_KIND = register(
         "unsupported-checkpoint",
         "a checkpointed function that is more than a computation on tensors",
         "Its graph runs once more in the backward pass: it may neither have side effects nor change a tensor, and has to give "
-        "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout). Options other than "
-        "use_reentrant=False, preserve_rng_state and a context_fn that makes selective contexts are not captured; the policy of "
+        "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout). Neither "
+        "use_reentrant=True nor debug=True is captured, nor a context_fn that makes other than selective contexts; the policy of "
         "these may look at the operator alone.",
         "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
     )
 )
-_DEFAULTS: Final[dict[str, object]] = {
-    "determinism_check": "default",
-    "debug": False,
-    "early_stop": True,
+_ALLOWED: Final[dict[str, tuple[object, ...]]] = {
+    "determinism_check": ("default", "none"),  # a graph computes the same again
+    "debug": (False,),
+    "early_stop": (True, False),  # what is left out has no effects
 }
-"""Options that have to have their default value."""
+"""Options that must have one of these values."""
 
 
 @ROWS.call(torch.utils.checkpoint.checkpoint)
@@ -56,9 +56,9 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
     if not isinstance(reentrant, Constant) or reentrant.value is not False:
         raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not False")
     context_fn = kwargs.pop("context_fn", None)
-    for name in sorted(_DEFAULTS.keys() & kwargs.keys()):
+    for name in sorted(_ALLOWED.keys() & kwargs.keys()):
         given = kwargs.pop(name).realize()
-        if not isinstance(given, Constant) or given.value != _DEFAULTS[name]:
+        if not isinstance(given, Constant) or given.value not in _ALLOWED[name]:
             raise GraphBreak(CHECKPOINT_KIND, f"the option {name} is given")
     marker = tx.graph.marker()
     reads = StateReads(tx)
