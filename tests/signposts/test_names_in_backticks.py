@@ -82,7 +82,6 @@ NO_NAMES = {
     "is_internal_filename": "a function inside a function of the standard library",
     "skip_file_prefixes": "a parameter of warnings.warn",
     "__bytes__": "a special method, read by C code",
-    "__tensor_unflatten__": "a method that torch asks of a wrapper subclass",
     "int.from_bytes": "a method of a builtin class",
 }
 """Words in back-ticks that no module defines, with what they are."""

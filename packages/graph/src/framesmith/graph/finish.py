@@ -28,7 +28,14 @@ from framesmith.graph.inference_blocks import (
     leave_inference_mode,
     replace_blocks,
 )
-from framesmith.graph.inputs import Input, for_backend, is_subclass, let_go, needs_plain_form
+from framesmith.graph.inputs import (
+    Input,
+    for_backend,
+    is_subclass,
+    let_go,
+    needs_plain_form,
+    replaces_operations,
+)
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
@@ -196,17 +203,22 @@ def on_plain_tensors(
 ) -> Callable[..., tuple[object, ...]]:
     """The call for graphs with inputs of subclasses, whose `__torch_function__` the trace has asked; else the call itself.
 
-    The module's own forward takes them as they are. A backend's callable gets plain tensors over the same memory: torch's
-    runtimes refuse operands of other classes.
+    The module's own forward takes them as they are, but for those whose class replaces operations. A backend's callable gets
+    plain tensors over the same memory: torch's runtimes refuse operands of other classes.
     """
-    places = [place for place, entry in enumerate(used) if needs_plain_form(type(entry.value))]
-    if not any(is_subclass(type(entry.value)) for entry in used):
+    classes = [type(entry.value) for entry in used]
+    if not any(map(is_subclass, classes)):
         return call
-    takes_all = getattr(call, "__self__", None) is module
+    takes_most = getattr(call, "__self__", None) is module
+    places = [
+        place
+        for place, cls in enumerate(classes)
+        if needs_plain_form(cls) and (not takes_most or replaces_operations(cls))
+    ]
 
     def run(*values: object) -> tuple[object, ...]:
         with torch._C.DisableTorchFunctionSubclass():
-            if takes_all or not places:
+            if not places:
                 return call(*values)
             given = list(values)
             for place in places:

@@ -6,7 +6,7 @@ Their fake tensors are made by `shape_env`.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 import torch._guards
@@ -18,11 +18,17 @@ from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_SUBCLASS
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.execution import storage_of
 from framesmith.graph.options import is_symbolic
+from framesmith.guards.class_lookup import resolution_order, type_dict
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 
 _NOT_A_NAME = re.compile(r"\W+", re.ASCII)
 _LONGEST = 60
+# What classes of tensors define for their own life, and no operation of a graph calls.
+_OF_CLASSES: Final = frozenset(
+    {*vars(object), "__torch_function__", "__torch_dispatch__", "__deepcopy__", "__setstate__", "__slots__", "__weakref__"}
+) - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # fmt: skip
+_OPERATIONS: Final = frozenset(dir(torch.Tensor)) - _OF_CLASSES
 
 
 @final
@@ -141,6 +147,14 @@ def needs_plain_form(cls: type) -> bool:
     """Whether this is a class of tensors in Python that overrides no operation of torch's dispatcher."""
     disabled = torch._C._disabled_torch_dispatch_impl
     return is_subclass(cls) and getattr(cls, "__torch_dispatch__", None) is disabled
+
+
+def replaces_operations(cls: type) -> bool:
+    """Whether a class of tensors has methods or fields of its own in place of those of torch, so that `x.sin()` or `x[0]` in a
+    graph would call them once more: the trace has done so."""
+    order = resolution_order(cls)
+    before = order[: order.index(torch.Tensor)]
+    return any(not _OPERATIONS.isdisjoint(type_dict(one)) for one in before)
 
 
 def is_wrapper(value: object) -> bool:

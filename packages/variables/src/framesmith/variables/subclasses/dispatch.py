@@ -47,7 +47,7 @@ from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.polyfills import torch_overrides
 from framesmith.variables.polyfills.declined_calls import returns_not_implemented
 from framesmith.variables.subclasses.probing import ask_torch
-from framesmith.variables.subclasses.subclass_tensors import SubclassTensor
+from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, is_of_torch
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.function_rows import builtin_functions
 
@@ -122,8 +122,10 @@ def call_unasked(
     tx: TraceContext, row: Row, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker | PendingCall:
     """The call as C code makes it once no subclass is asked: on the tensors. What is one of the operands stays that."""
+    operands = (*args, *kwargs.values())
+    _check_methods(row, operands)
     # In place, and by methods such as `contiguous`, an operand may be given back: then the program's own tensor is.
-    owners = {id(one.inner): one for one in (*args, *kwargs.values()) if isinstance(one, SubclassTensor)}
+    owners = {id(one.inner): one for one in operands if isinstance(one, SubclassTensor)}
     plain = [one.inner if isinstance(one, SubclassTensor) else one for one in args]
     keywords = {name: one.inner if isinstance(one, SubclassTensor) else one for name, one in kwargs.items()}
     inputs = [one for one in plain if isinstance(one, TensorTracker) and one.value is not None]
@@ -143,6 +145,19 @@ def call_unasked(
             return FunctionTracker(row.key, Pinned(row.key, row.key.__qualname__)).bind(tx, args, kwargs)
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{row.key} with a tensor of a subclass")
     return _with_owners(begun, owners)
+
+
+def _check_methods(row: Row, operands: Sequence[Tracker]) -> None:
+    """Break the graph for a method of torch on a wrapper whose class has its own, as by `super().sin()`: the wrapper is in the graph
+    as it is, so that `x.sin()` there would call the method of the class once more."""
+    name = str(getattr(row.key, "__name__", ""))
+    if static_lookup(torch.Tensor, name) is not row.key:
+        return
+    for one in operands:
+        if isinstance(one, SubclassTensor) and one.parts and not is_of_torch(one.cls, name):
+            raise GraphBreak(
+                UNSUPPORTED_SUBCLASS, f"Tensor.{name}() on {one.describe()}, whose class has its own"
+            )
 
 
 def _with_owners(result: Tracker, owners: Mapping[int, Tracker]) -> Tracker:
