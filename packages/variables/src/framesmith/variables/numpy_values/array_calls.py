@@ -46,6 +46,8 @@ _REFUSED: Final = frozenset(
     {
         # what torch orders otherwise
         "searchsorted", "unique",
+        # nan for negative numbers in torch, or 0 for nan
+        "cbrt", "heaviside",
         # whose zeros have another sign in torch, or that it rounds otherwise in place
         "mod", "remainder", "divmod", operator.mod, operator.imod, operator.ifloordiv,
     }
@@ -55,10 +57,13 @@ _OVERWRITING: Final = ("median", "percentile", "quantile", "nan_to_num")
 _DIVIDES: Final = frozenset(
     {
         "floor_divide", "mod", "remainder", "fmod", "divmod", "power", "reciprocal", "gcd", "lcm", "left_shift", "right_shift",
+        # `torch._numpy` leaves integers as they are, whatever the number of decimals
+        "round", "around",
         *(function for symbol, function in FUNCTIONS.items() if symbol in _INTEGER),
         *(function for symbol, function in INPLACE_FUNCTIONS.items() if symbol in _INTEGER),
     }
 )  # fmt: skip
+_POWERS: Final = ("power", "float_power", operator.pow, operator.ipow)
 _MOST_KNOWN: Final = 1 << 12
 
 
@@ -91,8 +96,13 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         for array in arrays:
             array.tensor(tx)  # from the numbers before the write
         expected = array_nodes.ask_numpy(in_numpy, *likes)
-    if what in _DIVIDES and str(getattr(getattr(expected, "dtype", None), "kind", "-")) in "iub":
+    kind = str(getattr(getattr(expected, "dtype", None), "kind", "-"))
+    if what in _DIVIDES and kind in "iub":
         raise GraphBreak(NATIVE_CALL, "a division or power of integers, which numpy may refuse or warn of")
+    if (what in _POWERS and kind == "c") or (what == "angle" and kind in "fc" and not _is_complex(likes[0])):
+        raise GraphBreak(
+            NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}(), which torch computes otherwise"
+        )
     # numpy gave the argument itself (`np.asarray(a)`): the result is that very array.
     same = next((array for array in arrays if array.like(tx) is expected), None)
     if same is not None and not writes:
@@ -116,6 +126,11 @@ def _check_range(tx: TraceContext, arrays: Sequence[ArrayTracker], trackers: Arg
             isinstance(value, int | numpy.integer) and not all(one.min <= value <= one.max for one in bounds)
         ):
             raise GraphBreak(NATIVE_CALL, f"{tracker.describe()} with an array whose type may not hold it")
+
+
+def _is_complex(likes: Sequence[object]) -> bool:
+    assert numpy is not None
+    return bool(likes) and bool(numpy.iscomplexobj(likes[0]))
 
 
 def _in_numpy(form: str, what: object) -> Callable[..., object]:
@@ -229,12 +244,19 @@ def _as_known(tx: TraceContext, found: object, arrays: Sequence[ArrayTracker]) -
 def _result(tx: TraceContext, found: Tracker, expected: object, arrays: list[ArrayTracker]) -> Tracker:
     """The result of a node as numpy gives it."""
     assert numpy is not None
+    same = next((array for array in arrays if array.like(tx) is expected), None)
+    if same is not None:
+        return same
     if type(expected) in (tuple, list) and isinstance(found, ListTracker | TupleTracker):
         assert isinstance(expected, tuple | list)
         if len(found.items) != len(expected):
             raise GraphBreak(NATIVE_CALL, "a function of numpy that gives another number of arrays")
-        pairs = zip(found.items, expected, strict=True)
-        items = [_result(tx, one.realize(), wanted, arrays) for one, wanted in pairs]
+        # By the object that numpy gives: it may be there twice.
+        made: dict[int, Tracker] = {}
+        for one, wanted in zip(found.items, expected, strict=True):
+            if id(wanted) not in made:
+                made[id(wanted)] = _result(tx, one.realize(), wanted, arrays)
+        items = [made[id(wanted)] for wanted in expected]
         return ListTracker(items) if type(expected) is list else TupleTracker(items)
     if not isinstance(found, TensorTracker) or not isinstance(expected, numpy.ndarray | numpy.generic):
         raise GraphBreak(NATIVE_CALL, f"a function of numpy that gives a {type(expected).__name__}")

@@ -65,6 +65,8 @@ def from_numpy(tx: TraceContext, array: Tracker, /) -> Tracker:
     array = array.realize()
     if not isinstance(array, ArrayTracker) or array.is_scalar:
         raise GraphBreak(TENSOR_INTERNALS, "torch.from_numpy()")
+    if array.is_read_only:
+        raise GraphBreak(NATIVE_CALL, "torch.from_numpy() of a read-only array, which torch warns of")
     # `detach` makes another tensor object over the memory; `from_numpy` itself takes no tensor.
     return graph_call(tx, "detach", (array.tensor(tx),), {})
 
@@ -75,6 +77,8 @@ def tensor_from(tx: TraceContext, array: Tracker, kwargs: dict[str, Tracker], co
     assert isinstance(array, ArrayTracker)
     if not kwargs.keys() <= {"dtype", "device", "requires_grad"}:
         raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array")
+    if array.is_read_only:
+        raise GraphBreak(NATIVE_CALL, "torch.tensor() of a read-only array, which torch may warn of")
     wanted = kwargs.pop("requires_grad", Constant(False)).realize()
     device = kwargs.get("device", Constant(None)).realize()
     on_cpu = isinstance(device, Constant) and (

@@ -46,6 +46,8 @@ def of_numpy(path: str) -> Callable[..., object]:
 @cache
 def function_node(path: str) -> Callable[..., object]:
     """What a node calls for `numpy.path`. GraphBreak where `torch._numpy` has no such function."""
+    if path in _CORRECTED:
+        return only_computes(_CORRECTED[path])
     try:
         function = operator.attrgetter(path)(torch_numpy())
     except AttributeError as error:
@@ -97,10 +99,25 @@ def _to_array(value: object) -> object:
 
 def _to_tensor(value: object) -> object:
     if isinstance(value, torch_numpy().ndarray):
-        return value.tensor
+        # Only lazily conjugated ones are copied, of which numpy knows nothing.
+        return value.tensor.resolve_conj().resolve_neg()
     if isinstance(value, tuple | list):
         return type(value)(map(_to_tensor, value))
     return value
+
+
+# -- what `torch._numpy` computes otherwise ----------------------------------------------------------
+def numpy_sign(x: torch.Tensor) -> torch.Tensor:
+    """`numpy.sign(x)`: nan for nan, where torch gives 0."""
+    return torch.where(torch.isnan(x), x, torch.sign(x))
+
+
+def numpy_fix(x: torch.Tensor) -> torch.Tensor:
+    """`numpy.fix(x)`: towards zero; `torch._numpy` rounds to the nearest."""
+    return torch.trunc(x)
+
+
+_CORRECTED: Final[dict[str, Callable[..., object]]] = {"sign": numpy_sign, "fix": numpy_fix}
 
 
 # -- examples ---------------------------------------------------------------------------------------
@@ -205,6 +222,12 @@ def dtype_of(value: object) -> torch.dtype | None:
     """The dtype of torch for that of an array or a scalar; None if it has none."""
     kind = getattr(value, "dtype")  # noqa: B009  # numpy has no types here
     return next((dtype for dtype, one in _KINDS.items() if one == kind), None)
+
+
+def as_read_only(array: object) -> object:
+    """The array, which nobody may write to by this name."""
+    getattr(array, "flags").writeable = False  # noqa: B009
+    return array
 
 
 def memory_root(value: object) -> object:

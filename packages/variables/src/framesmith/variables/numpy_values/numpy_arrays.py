@@ -30,7 +30,13 @@ from framesmith.variables.core import (
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
-from framesmith.variables.numpy_values.array_nodes import dtype_of, make_example_array, numpy, tensor_over
+from framesmith.variables.numpy_values.array_nodes import (
+    as_read_only,
+    dtype_of,
+    make_example_array,
+    numpy,
+    tensor_over,
+)
 from framesmith.variables.objects.item_iterators import ItemIterator
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
@@ -92,6 +98,11 @@ class ArrayTracker(Tracker):
     def is_scalar(self) -> bool:
         """Whether it is a scalar of numpy, which is immutable."""
         return numpy is None or self.cls is not numpy.ndarray
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether numpy made it such that it cannot be written to, as `broadcast_to` and `diagonal` do."""
+        return not (self.is_scalar or self._like is None or getattr(self._like, "flags").writeable)  # noqa: B009
 
     @property
     def is_known(self) -> bool:
@@ -274,6 +285,8 @@ class ArrayTracker(Tracker):
             # The constant is shared by all calls, and the program may write to what it gets.
             return f"{writer.constant(self._like, 'array')}.copy()"
         text = f"{writer.value(self._tensor)}.numpy()"
+        if self.is_read_only:
+            return f"{writer.constant(as_read_only, 'as_read_only')}({text})"
         # A 0-d array subscripted by an empty tuple gives the scalar.
         return f"{text}[()]" if self.is_scalar else text
 
@@ -298,7 +311,9 @@ class ArrayMethod(Tracker):
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A method of the tensor where a Python number comes out, else what numpy does."""
         if self.name in _NUMBERS:
-            # numpy's scalars and arrays of one element convert as the tensor does.
+            # numpy's scalars and 0-d arrays convert as the tensor does; others warn or raise, depending on the version.
+            if getattr(self.array.like(tx), "ndim"):  # noqa: B009
+                raise GraphBreak(NATIVE_CALL, f"ndarray.{self.name}() of an array with dimensions")
             return self.array.tensor(tx).special_attribute(tx, self.name).begin_call(tx, args, kwargs)
         if self.name in _OF_TENSORS and not args and not kwargs:
             return self.array.tensor(tx).attribute(tx, self.name).begin_call(tx, args, kwargs)
