@@ -122,7 +122,7 @@ def export_call(
         raise ExportError(f"{names.function} is a generator or coroutine; export a function that consumes it")
     values = example.bind(example.leaves)
     bound = target.signature.bind(*args, **kwargs).arguments
-    declared = read_declarations(dynamic_shapes, bound, (target.function, args, kwargs))
+    declared = read_declarations(dynamic_shapes, bound, (target.as_called(), args, kwargs))
     options = CompileOptions(keep_graph, fullgraph=True, shares_entries=False)
     state = SessionState(options, definition=target.definition)
     policy = ExportPolicy(declared)

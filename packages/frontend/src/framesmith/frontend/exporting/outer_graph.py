@@ -135,11 +135,10 @@ class OuterGraph:
     def _run(self) -> object:
         """What the entry returns, run over nodes."""
         text, graph = self._built.text, self._built.graph
-        constants = dict(text.constants)
-        if graph is not None and graph.call is not None:
-            constants = {
-                name: self._inline if value is graph.call else value for name, value in constants.items()
-            }
+        call = None if graph is None else graph.call
+        # A graph returns plain tuples of sizes, as `torch.export` does; `torch.Size` takes no nodes.
+        changed = {id(torch.Size): tuple, **({} if call is None else {id(call): self._inline})}
+        constants = {name: changed.get(id(value), value) for name, value in text.constants.items()}
         function = replace(text, constants=constants).compile().function.bind(text.namespace, self._start.own)
         try:
             return function(*[self._scope.value_of(source) for source in text.loads])

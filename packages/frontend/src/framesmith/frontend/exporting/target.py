@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import FunctionType, MethodType
 from typing import final
@@ -36,6 +36,15 @@ class ExportTarget:
         """The names of the module's buffers and parameters that are saved."""
         owner = self.fixed[0] if self.tensors else None
         return frozenset(owner.state_dict() if isinstance(owner, torch.nn.Module) else ())
+
+    def as_called(self) -> Callable[..., None]:
+        """A callable with the signature of what the user calls: a `torch.export.ShapesCollection` binds the arguments to it."""
+
+        def called(*args: object, **kwargs: object) -> None:
+            """Does nothing."""
+
+        vars(called)["__signature__"] = self.signature
+        return called
 
     def with_fixed(self, values: tuple[object, ...], keywords: Mapping[str, object]) -> "ExportTarget":
         """The same with further arguments that are part of the program."""
