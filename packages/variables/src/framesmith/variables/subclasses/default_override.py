@@ -39,14 +39,7 @@ def default_override(
     kwargs: Tracker | None = None,
 ) -> Tracker:
     """`Tensor.__torch_function__(func, types, args, kwargs)`."""
-    # torch passes None, or nothing, where a call has no keywords.
-    keywords = kwargs if isinstance(kwargs, DictTracker) else None
-    if (
-        not isinstance(cls, ClassTracker)
-        or not isinstance(types, TupleTracker | ListTracker)
-        or not isinstance(args, TupleTracker | ListTracker)
-        or (keywords is None and kwargs is not None and not _is_none(kwargs))
-    ):
+    if not isinstance(cls, ClassTracker) or not isinstance(types, TupleTracker | ListTracker):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, "Tensor.__torch_function__ with arguments of other types")
     for kind in types.items:
         asked = kind.realize()
@@ -62,14 +55,38 @@ def default_override(
         if not issubclass(cls.value, asked.value):
             # As the original: an operand of an unrelated class is left to the override of that class.
             return Constant(NotImplemented)
-    named = {} if keywords is None else {str(_text(key)): value for key, value in keywords.items(tx)}
-    # The original makes the call within `torch._C.DisableTorchFunctionSubclass()`.
-    tx.changes.overrides.enter(cls)
+    # torch passes None, or nothing, where a call has no keywords.
+    keywords = None if kwargs is None or _is_none(kwargs) else kwargs
+    result = _call_unasked(tx, cls, func, args, keywords)
+    return result if _keeps_plain(func) else _convert(tx, result, cls.value)
+
+
+@ROWS.call(torch._C._disabled_torch_function_impl)
+def disabled_override(
+    tx: TraceContext,
+    func: Tracker,
+    types: Tracker,
+    args: Tracker = _NOTHING,
+    kwargs: Tracker | None = None,
+    /,
+) -> Tracker:
+    """The `__torch_function__` of parameters, which classes derived from `Parameter` call through `super()`: the call with no
+    subclass asked. The results stay as they are."""
+    return _call_unasked(tx, func, func, args, kwargs)
+
+
+def _call_unasked(
+    tx: TraceContext, owner: Tracker, func: Tracker, args: Tracker, kwargs: Tracker | None
+) -> Tracker:
+    """`func(*args, **kwargs)` within `torch._C.DisableTorchFunctionSubclass()`, as C code enters it for `owner`."""
+    if not isinstance(args, TupleTracker | ListTracker) or not isinstance(kwargs, DictTracker | None):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, "__torch_function__ of torch with arguments of other types")
+    named = {} if kwargs is None else {str(_text(key)): value for key, value in kwargs.items(tx)}
+    tx.changes.overrides.enter(owner)
     try:
-        result = run_pending(tx, func.realize().begin_call(tx, list(args.items), named)).realize()
+        return run_pending(tx, func.realize().begin_call(tx, list(args.items), named)).realize()
     finally:
         tx.changes.overrides.leave()
-    return result if _keeps_plain(func) else _convert(tx, result, cls.value)
 
 
 def _is_none(tracker: Tracker) -> bool:
