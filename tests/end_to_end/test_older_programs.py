@@ -421,3 +421,24 @@ def test_a_scripted_function_is_searched_for_what_it_reads(name: str, tmp_path) 
     scripted = runpy.run_path(str(tmp_path / "scripted.py"))["g"]
     compiled = frontend.compile(lambda x: scripted(x) + 1, backend="eager", fullgraph=True)
     assert torch.equal(compiled(torch.ones(2)), scripted(torch.ones(2)) + 1)
+
+
+@pytest.mark.parametrize("action", ["ignore", "always", "default"])
+def test_autocast_for_a_device_that_is_not_there(action) -> None:
+    layer, x = torch.nn.Linear(3, 3), torch.rand(2, 3)
+
+    def program(x):
+        with torch.cuda.amp.autocast():
+            y = layer(x)
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            z = layer(x)
+        scaler = torch.amp.GradScaler("cuda")
+        return y, z, scaler.is_enabled()
+
+    seen = []
+    compiled = frontend.compile(program, backend="eager", fullgraph=True)
+    for each in (program, compiled, compiled):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter(action)
+            seen.append((repr(each(x)), [(str(one.message), one.lineno) for one in caught]))
+    assert seen[0] == seen[1] == seen[2]

@@ -44,6 +44,7 @@ _SETTLED: Final[tuple[Question, ...]] = (
     torch.are_deterministic_algorithms_enabled,
     torch.is_deterministic_algorithms_warn_only_enabled,
     torch.amp.autocast_mode.is_autocast_available,
+    torch.cuda.amp.common.amp_definitely_not_available,
     torch._C._is_autocast_available,
     torch._C._is_any_autocast_enabled,
     torch._C._get_deterministic_algorithms,
