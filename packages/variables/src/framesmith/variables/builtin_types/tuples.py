@@ -98,6 +98,12 @@ class TupleTracker(Tracker):
         index = field_index(self.cls, name)
         return self.items[index] if index is not None else builtin_attribute(tx, self, name)
 
+    def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
+        """A plain tuple of the items for a class with methods in Python, which `super().__iter__()` must not call again."""
+        if self.cls in PLAIN or not any(map(self._has_python_method, _SLOTS)):
+            return self
+        return TupleTracker(self.items)
+
     def _call_python_method(self, tx: TraceContext, name: str, *operands: Tracker) -> Tracker | None:
         """The result of the Python method that a named tuple class defines for a slot; None when it defines none."""
         if self.cls in PLAIN:
@@ -261,6 +267,13 @@ class TupleTracker(Tracker):
         return f"{writer.constant(tuple.__new__, 'new_tuple')}({kind}, {display})"
 
 
+_SLOTS: Final = (
+    *(
+        f"__{name}__"
+        for name in ("len", "iter", "contains", "getitem", "hash", "bool", "add", "mul", "rmul", "radd")
+    ),
+    *compare.METHODS.values(),
+)
 PLAIN: frozenset[type] = frozenset({tuple, torch.Size, object})
 
 

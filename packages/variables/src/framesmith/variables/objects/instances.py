@@ -119,7 +119,7 @@ class InstanceTracker(Tracker):
         """The builtin part, or `self` without one. Breaks the graph
         for a builtin base whose content is not modelled."""
         if self.builtin_part is not None:
-            return self.builtin_part
+            return self.builtin_part.builtin_part_or_self(tx)
         return self if builtin_type(tx, self.cls) is None else self.unsupported("use of its content")
 
     # -- slots that the class fills with special methods -------------------------------------------
