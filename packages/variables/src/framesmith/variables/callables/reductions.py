@@ -1,14 +1,17 @@
-"""Rows for the builtins that consume an iterable: `sum`, `min`, `max`, `any`, `all`, `sorted`.
+"""Rows for the builtins that consume an iterable: `sum`, `math.prod`, `min`, `max`, `any`, `all`, `sorted`.
 
 `len`, `iter` and other builtins are in `callables.builtin_functions`.
 """
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from types import FunctionType, MethodType
 from typing import Final, TypeGuard
+
+import torch
 
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
@@ -41,6 +44,7 @@ _EXTREMES: Final[dict[str, Callable[..., object]]] = {"min": min, "max": max}
 _EXTREME: Final = polyfill_function(polyfills.extreme)
 _IS_BETTER: Final = {"<": operator.lt, ">": operator.gt}
 _PYTHON: Final = (FunctionType, MethodType, functools.partial)
+_PROD_OF: Final = polyfill_function(polyfills.prod_of)
 _SUM_OF: Final = polyfill_function(polyfills.sum_of)
 _SORT_BY: Final = polyfill_function(polyfills.sort_by)
 _GATHERED: Final = polyfill_function(polyfills.call_with_items)
@@ -119,6 +123,33 @@ def _goes_on_with_numbers(before: Tracker, total: Tracker) -> bool:
     """Whether C code adds numbers again after an item that is none: it goes on from ints to floats, and so on."""
     kinds = (before.python_type, total.python_type)
     return all(kind in _RANKS for kind in kinds) and _RANKS.index(kinds[0]) < _RANKS.index(kinds[1])
+
+
+@ROWS.call(math.prod)
+def call_prod(
+    tx: TraceContext, iterable: Tracker, /, *, start: Tracker | None = None
+) -> Tracker | PendingCall:
+    """`math.prod(iterable, start=1)`: a chain of multiplications, also where C code multiplies the numbers."""
+    total: Tracker = Constant(1) if start is None else start
+    if runs_python(iterable):
+        return _PROD_OF.bind(tx, (iterable, total), {})
+    items = [item.realize() for item in take_items(tx, iterable)]
+    if _are_known(total, *items):
+        return fold(tx, lambda first, *others: math.prod(others, start=first), [total, *items])
+    return functools.reduce(functools.partial(binary, tx, "*"), items, total)
+
+
+@ROWS.call(torch.Size.numel)
+def call_numel(tx: TraceContext, self: TupleTracker, /) -> Tracker:
+    """`x.shape.numel()`."""
+    items = [item.realize() for item in self.items]
+    if _are_known(*items):
+        return fold(tx, torch.Size.numel, [self])
+    return functools.reduce(functools.partial(binary, tx, "*"), items)
+
+
+def _are_known(*values: Tracker) -> bool:
+    return all(one.is_python_constant() and not one.is_run_time_number for one in values)
 
 
 @ROWS.call(polyfills.keep_number)

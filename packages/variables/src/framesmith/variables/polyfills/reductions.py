@@ -121,6 +121,13 @@ def sum_of(iterable: Iterable[Value], total: Value) -> Value:
     return total
 
 
+def prod_of(iterable: Iterable[Value], total: Value) -> Value:
+    """`math.prod(iterable, start=total)`."""
+    for item in iterable:
+        total = total * item  # `*=` would ask for another method
+    return total
+
+
 def extreme_in_order(
     iterable: Iterable[Value],
     extreme_of: Callable[[list[Value]], Value],  # `min` or `max`

@@ -30,7 +30,9 @@ def from_items(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str, T
     if len(args) != 1 or not all(isinstance(value, Constant) for value in named.values()):
         return None
     given = {name: value.as_python_constant() for name, value in named.items()}
-    if given.keys() - {"dtype", "device"} or torch.get_default_device() != _CPU:
+    if given.keys() - {"dtype", "device", "requires_grad"} or torch.get_default_device() != _CPU:
+        return None
+    if given.get("requires_grad", False) is not False:
         return None
     data = args[0].realize()
     dtypes = _dtypes(data)
