@@ -72,3 +72,30 @@ def test_what_the_class_is_asked():
         each(x)
         noted.append([*ASKED])
     assert noted[0] == noted[1] == noted[2]
+
+
+class Plain(torch.Tensor):
+    """Inherits the default override."""
+
+
+@pytest.mark.parametrize("tensor", [WEIGHT, torch.ones(3, 3).as_subclass(Plain)], ids=["parameter", "tensor"])
+def test_lists_of_tensors_that_nothing_has_read(tensor):
+    programs = [
+        lambda x: torch.cat([tensor, x]),
+        lambda x: torch.stack((x, tensor, x)).sum(),
+        lambda x: torch.stack([*{"a": tensor}.values()]),
+    ]
+    for program in programs:
+        compiled = frontend.compile(program, backend="eager", fullgraph=True)
+        for x in (torch.rand(3, 3), torch.rand(3, 3)):
+            assert repr(compiled(x)) == repr(program(x))
+
+
+def test_lists_of_arguments():
+    def program(one, other):
+        return torch.cat([one, other])
+
+    compiled = frontend.compile(program, backend="eager", fullgraph=True)
+    plain, other = torch.ones(3), torch.ones(3).as_subclass(Plain)
+    for operands in ((plain, other), (other, plain), (plain, plain), (other, other)):
+        assert repr(compiled(*operands)) == repr(program(*operands))

@@ -8,8 +8,8 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, Present, TypeIs
 from framesmith.guards.sources import CallResult, CellContents, Own
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
-from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import unread
 
 ROWS: Final = Rows()
 
@@ -88,7 +88,7 @@ def _wrap_cell_value(tx: TraceContext, value: object, source: Source) -> Tracker
         contents = value.cell_contents
     except ValueError:
         return CellTracker(None, source)
-    return CellTracker(Lazy(contents, CellContents(source), tx.wrap), source)
+    return CellTracker(unread(tx, contents, CellContents(source)), source)
 
 
 def wrap_cell(tx: TraceContext, cell: CellType, source: Source) -> CellTracker:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from framesmith.graph.inputs import is_subclass
 from framesmith.guards import Source
 from framesmith.guards.kinds import Present
 from framesmith.guards.sources import Attribute
@@ -31,6 +32,14 @@ def lazy(tx: TraceContext, value: object, source: Source) -> Lazy:
     """A member of a wrapped value, not read yet. Its presence is guarded by the holder (its length, its keys)."""
     if not isinstance(source, Attribute):  # a field of a builtin type; slots are noted where they are read
         tx.note("is there", source)
+    return unread(tx, value, source)
+
+
+def unread(tx: TraceContext, value: object, source: Source) -> Lazy:
+    """A value that is not read yet, of whose presence nothing is noted."""
+    # Before it is read: a list of tensors, as of `torch.cat`, is looked into only once calls are looked at.
+    if not tx.changes.overrides.is_watched and is_subclass(type(value)):
+        tx.changes.overrides.is_watched = True
     return Lazy(value, source, tx.wrap)
 
 

@@ -9,8 +9,8 @@ from framesmith.guards.kinds import Identical, NotIdentical, TypeIs
 from framesmith.guards.sources import Attribute, WeakReferent
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
-from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.wrap_rules import unread
 
 ROWS: Final = Rows()
 
@@ -117,4 +117,4 @@ def wrap_reference(tx: TraceContext, value: object, source: Source) -> Tracker:
     called; the call cannot fail, so nothing else is guarded."""
     assert isinstance(value, weakref.ref)
     tx.guard(source, TypeIs(weakref.ref))
-    return WeakReferenceTracker(Lazy(value(), WeakReferent(source), tx.wrap), source, value=value)
+    return WeakReferenceTracker(unread(tx, value(), WeakReferent(source)), source, value=value)
