@@ -103,9 +103,12 @@ _TRACED_NAMES: Final = (
     ("torch.autograd.forward_ad", "unpack_dual"),
     ("torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped"),
     ("torch.fx.graph_module", "_WrappedCall.__call__"),
+    ("torch.utils.checkpoint", "checkpoint_sequential"),
+    ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function"),
+    ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function.<locals>.forward"),
 )
-"""Functions in native modules that only hand on: to the forward of a module that fx generated, or, outside of forward-mode
-differentiation, the tensor itself."""
+"""Functions in native modules that only hand on: to the forward of a module that fx generated, to `checkpoint`, or, outside of
+forward-mode differentiation, the tensor itself."""
 
 DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: Final = Table[CodeType, None]("disabled code")

@@ -23,6 +23,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.bodies import rebuild, trace_body
+from framesmith.variables.higher_order.reentrant_checkpoints import check_operands, check_results
 from framesmith.variables.higher_order.selective_checkpoints import SelectivePolicy
 from framesmith.variables.higher_order.state_reads import StateReads
 
@@ -33,9 +34,9 @@ CHECKPOINT_KIND = register(
         "unsupported-checkpoint",
         "a checkpointed function that is more than a computation on tensors",
         "Its graph runs once more in the backward pass: it may neither have side effects nor change a tensor, and has to give "
-        "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout). Neither "
-        "use_reentrant=True nor debug=True is captured, nor a context_fn that makes other than selective contexts; the policy of "
-        "these may look at the operator alone.",
+        "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout). Not captured are "
+        "debug=True, a context_fn that makes other than selective contexts, whose policy may look at the operator alone, and "
+        "use_reentrant=True where eager gives other gradients than without it, or raises.",
         "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
     )
 )
@@ -49,12 +50,14 @@ _ALLOWED: Final[dict[str, tuple[object, ...]]] = {
 
 @ROWS.call(torch.utils.checkpoint.checkpoint)
 def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`checkpoint(function, *args, use_reentrant=False, preserve_rng_state=True, **kwargs)`."""
+    """`checkpoint(function, *args, use_reentrant=False, preserve_rng_state=True, **kwargs)`, or the reentrant form where it gives the same."""
     # The rest of the keywords are those of the function.
     reentrant = kwargs.pop("use_reentrant", None)
     preserve = kwargs.pop("preserve_rng_state", Constant(True)).realize()
-    if not isinstance(reentrant, Constant) or reentrant.value is not False:
-        raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not False")
+    if not isinstance(reentrant, Constant) or type(reentrant.value) is not bool:
+        raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not given")
+    if reentrant.value:
+        check_operands(args, kwargs, CHECKPOINT_KIND)
     context_fn = kwargs.pop("context_fn", None)
     for name in sorted(_ALLOWED.keys() & kwargs.keys()):
         given = kwargs.pop(name).realize()
@@ -69,6 +72,8 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
         if not body.outputs:
             raise GraphBreak(CHECKPOINT_KIND, "it gives no tensor")
         body.check_outputs(body.recording.lifted)
+        if reentrant.value:
+            check_results(body)
         body.check_changes()  # not even of its own: backward may be in need of what was there before
         graph = body.recording.finish(body.output_nodes(tx), name="checkpointed")
         node = _record_checkpoint(tx, graph, context_fn, preserve)
