@@ -92,8 +92,11 @@ def require_tensor(self: Tracker, name: str) -> TensorTracker:
 def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | None = None) -> Tracker:
     """`requires_grad_()` if it changes nothing, or on a new tensor or an existing leaf where the backend runs the graph as captured.
     Else breaks the graph, as a backend could not change it on an input or on its own values."""
-    wanted = True if requires_grad is None else bool(requires_grad.as_python_constant())
     tensor = require_tensor(self, "requires_grad_")
+    given = True if requires_grad is None else requires_grad.as_python_constant()
+    if type(given) is not bool:
+        return graph_call(tx, "requires_grad_", (tensor, Constant(given)), {})  # which raises
+    wanted: bool = given
     if tensor.fake.requires_grad != wanted:
         if can_change_requires_grad(tx, tensor, wanted):
             return graph_call(tx, "requires_grad_", (tensor, Constant(wanted)), {})
