@@ -20,6 +20,7 @@ from typing import Final
 
 from framesmith.frontend.generated.synthetic_frames import make_synthetic_frame
 from framesmith.frontend.tracing.frame_places import places_of
+from framesmith.frontend.tracing.library_calls import is_library_code
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
@@ -55,7 +56,7 @@ _NAMING: Final[tuple[object, ...]] = (
 
 def names_its_caller(value: Tracker) -> bool:
     """Whether a value is a function that reports the line of its caller, makes a class in the caller's module, takes its future
-    statements, or runs hooks of classes that ask for its module, and reads nothing else of it."""
+    statements, or runs hooks of classes that ask for its module, and reads nothing else of it. A function of a library may do any of it."""
     if isinstance(value, Lazy) and not value.is_realized:
         # not realized: that would add guards on a value which the native operation takes as it is
         found = value.peek
@@ -67,6 +68,8 @@ def names_its_caller(value: Tracker) -> bool:
         found = getattr(tracker, "value", None) if known else None
     if type(found) is MethodType:
         found = found.__func__
+    if type(found) is FunctionType and is_library_code(found.__code__):
+        return True
     # a call of a metaclass, or of a class such as `Enum`, may make a class
     if isinstance(found, type) and (issubclass(found, type) or type(found) is enum.EnumMeta):
         return True

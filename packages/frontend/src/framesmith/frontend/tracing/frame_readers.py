@@ -10,6 +10,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Final
 
 from framesmith.guards.class_lookup import is_one_of, resolution_order
+from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import Lazy, Tracker
 
 READERS_OF_VARIABLES: Final = (
@@ -37,6 +38,8 @@ def reads_frame(value: Tracker) -> bool:
     """Whether a value is a function that reads the frame which calls it: that frame has to be the user's."""
     if isinstance(value, Lazy):
         found = value.peek
+    elif isinstance(value, FunctionTracker):
+        found = value.value
     else:
         found = value.as_python_constant() if value.is_python_constant() else None
     # the type first: `isinstance` would ask the object for its `__class__`, and looking it up runs its `__hash__`
