@@ -29,16 +29,23 @@ def told_by_backend(tmp_path_factory):
 
 
 @pytest.fixture(params=BACKENDS)
-def told(request, told_by_backend):
+def backend(request):
+    """The name of one backend."""
+    return request.param
+
+
+@pytest.fixture
+def told(backend, told_by_backend):
     """What the first process found with one backend."""
-    return told_by_backend[request.param]
+    return told_by_backend[backend]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_collective_is_as_in_eager(told, name):
+def test_a_collective_is_as_in_eager(told, backend, name):
     is_same, breaks = told[name]
     assert is_same
-    assert bool(breaks) is (name not in PLAIN)
+    # a graph may change `requires_grad` of an argument where it runs as it was captured
+    assert bool(breaks) is (name not in PLAIN and (backend, name) != ("eager", "with_a_gradient"))
 
 
 def test_a_graph_that_fails_in_one_process_makes_no_collective_twice(told):

@@ -1,9 +1,14 @@
 """Operations of torch that the program replaces, calling the former ones: each is run once."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from tests.end_to_end.support import check_source
 
+ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import torch
 import torch.nn.functional as F
@@ -111,6 +116,8 @@ def inner(x):
     return original(x{more})
 
 COMPILED = frontend.compile(inner, backend={backend!r}) if {compiles} else inner
+HOLDER, _, LAST = {name!r}.rpartition(".")
+INHERITED = LAST not in vars(eval(HOLDER))
 
 def f(x):
     found = [COMPILED(x)]
@@ -118,12 +125,14 @@ def f(x):
     try:
         found += [COMPILED(x), COMPILED(x)]
     finally:
-        {name} = original
+        if INHERITED:
+            del {name}
+        else:
+            {name} = original
     return [one.tolist() for one in [*found, COMPILED(x)]]
 """
 METHODS = {
     **dict.fromkeys(NAMES, ""),
-    "torch.Tensor.__getitem__": ", 0",
     "torch.Tensor.__add__": ", 1",
     "torch.Tensor.__rsub__": ", 1",
     "torch.Tensor.__lt__": ", 1",
@@ -132,13 +141,34 @@ METHODS = {
 }
 
 
+def run_aliases(name, more, backend):
+    """What the eager and the compiled program give."""
+    results = []
+    for compiles in (False, True):
+        space = {"__name__": "aliases"}
+        exec(ALIASES.format(name=name, more=more, compiles=compiles, backend=backend), space)
+        results.append([space["f"](torch.tensor([-1.0, 2.0])) for _ in range(2)])
+    return results
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("name", METHODS)
 def test_another_name_of_an_operation_that_is_replaced(name, backend):
     """The graph looks up methods by name; the program that calls one by a name of its own asks no class for it."""
-    results = []
-    for compiles in (False, True):
-        space = {"__name__": "aliases"}
-        exec(ALIASES.format(name=name, more=METHODS[name], compiles=compiles, backend=backend), space)
-        results.append([space["f"](torch.tensor([-1.0, 2.0])) for _ in range(2)])
-    assert results[0] == results[1]
+    eager, compiled = run_aliases(name, METHODS[name], backend)
+    assert eager == compiled
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_another_name_of_indexing(backend):
+    """In a process of its own: CPython gives a class that ever had a `__getitem__` the slot of a sequence, and torch.tensor reads
+    tensors as sequences then."""
+    program = f"""
+from tests.end_to_end.test_replaced_operations import run_aliases
+eager, compiled = run_aliases("torch.Tensor.__getitem__", ", 0", {backend!r})
+assert eager == compiled, (eager, compiled)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
