@@ -171,3 +171,25 @@ def test_a_text_before_one_whose_class_declines():
         return x + 1, "a" + cls("b"), f"{x.shape[0]}" + cls("b")
 
     check(program, X)
+
+
+def test_a_list_of_a_subclass_is_extended_by_what_has_a_reflected_method():
+    """Of list itself `+=` asks the other one first, of a subclass not: CPython gives that the slot of a number as well."""
+
+    class Numbers(list):
+        pass
+
+    class Values:
+        def __iter__(self):
+            return iter((5, 6))
+
+        def __radd__(self, other):
+            return "reflected"
+
+    def program(x, mine, plain):
+        before, former = mine, plain
+        mine += Values()
+        plain += Values()
+        return x + 1, mine, plain, mine is before, plain is former
+
+    check(program, X, Numbers([1]), [1])

@@ -152,6 +152,9 @@ def _reflected_before_sequence(
     base = sequence_base(left.python_type) if symbol in ("+", "*") else None
     if base is None or "__iadd__" not in type_dict(base):
         return None
+    # a class made by a class statement has the C `__iadd__` as the slot of a number as well, which comes first
+    if symbol == "+" and left.python_type is not base:
+        return None
     method = f"__r{METHODS[symbol]}__"
     number = next((kind for kind in (int, float) if derives(right.python_type, kind)), object)
     # the reflected method of a number itself declines sequences
