@@ -35,6 +35,17 @@ def stored_back(x):
     {name} = original
     return compute(x)
 
+def without_break(x):
+    {name} = doubled
+    try:
+        return compute(x)
+    finally:
+        {name} = original
+
+def patched(x):
+    with mock.patch({name!r}, lambda *args: original(*args) + 100):
+        return compute(x)
+
 def around(x, state):
     state.append(x)
     if len(state) % 2:
@@ -57,7 +68,7 @@ NAMES = [
     "torch.Tensor.sin",
     "torch.special.expit",
 ]
-BODIES = ["inside(x)", "stored_back(x)", "around(x, state)"]
+BODIES = ["inside(x)", "stored_back(x)", "without_break(x)", "patched(x)", "around(x, state)"]
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
@@ -172,3 +183,32 @@ assert eager == compiled, (eager, compiled)
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+SPECIAL = """
+import torch
+
+original = torch.Tensor.{name}
+
+def f(x):
+    torch.Tensor.{name} = {replacement}
+    try:
+        return {read}, x + 1
+    finally:
+        {restore}
+
+def args():
+    return (torch.tensor([-1.0, 2.0]),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "replacement", "read", "restore"),
+    [
+        ("__len__", "lambda self: 77", "len(x), original(x)", "torch.Tensor.__len__ = original"),
+        ("dim", "lambda self: 9", "x.dim(), original(x)", "del torch.Tensor.dim"),
+        ("sum", "property(lambda self: 9)", "x.sum", "del torch.Tensor.sum"),
+    ],
+)
+def test_what_tensors_are_asked_for(name, replacement, read, restore):
+    check_source(SPECIAL.format(name=name, replacement=replacement, read=read, restore=restore), calls=3)

@@ -48,6 +48,12 @@ def check_replaced(tx: TraceContext, target: Callable[..., object] | str) -> Non
         _refuse(target.__name__)
 
 
+def refuse_replaced(method: str) -> None:
+    """Break the graph if a method of tensors is replaced, which a fake would look up."""
+    if not _is_there(method):
+        _refuse(f"torch.Tensor.{method}")
+
+
 def _refuse(name: str) -> None:
     raise GraphBreak(UNSUPPORTED_VALUE, f"{name} while the program has something else in its place")
 

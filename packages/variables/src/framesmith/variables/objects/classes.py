@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterator
 from types import BuiltinFunctionType, ClassMethodDescriptorType, FunctionType
 from typing import Final, final
 
+import torch
+
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import (
     class_name,
@@ -16,6 +18,7 @@ from framesmith.guards.class_lookup import (
     defines,
     is_data_descriptor,
     is_immutable,
+    is_one_of,
     static_lookup,
     type_dict,
 )
@@ -59,6 +62,10 @@ _READABLE: Final = frozenset(
     {"__name__", "__qualname__", "__module__", "__doc__", "__mro__", "__bases__", "__base__", "__annotations__",
      "__flags__", "__basicsize__", "__dictoffset__", "__dict__", "__type_params__"}
 )  # fmt: skip
+
+
+_OF_TENSORS: Final = (torch.Tensor, torch.nn.Parameter)
+"""Tensors ask these classes for their attributes without a look at what the trace has stored there."""
 
 
 @final
@@ -209,7 +216,11 @@ class ClassTracker(KnownValue[type]):
         on_meta = find(tx, type(self.value), name)
         # The data descriptor of a metaclass would be called, in place of a store into the class.
         special = name.startswith("__") and name.endswith("__")
-        if special or (on_meta is not None and is_data_descriptor(on_meta.cls)):
+        if (
+            special
+            or is_one_of(self.value, _OF_TENSORS)
+            or (on_meta is not None and is_data_descriptor(on_meta.cls))
+        ):
             self.unsupported(f"storing attribute {name!r}")
         if is_immutable(self.value):
             shown = name_of_type(self, self.value)

@@ -30,6 +30,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValue
+from framesmith.variables.graph_nodes.replaced_operations import refuse_replaced
 from framesmith.variables.graph_nodes.results import (
     RESULTS,
     evaluate,
@@ -292,6 +293,7 @@ class TensorTracker(GraphValue):
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(x)`: the first size; TypeError for a 0-d tensor."""
+        refuse_replaced("__len__")
         if self.fake.dim() == 0:
             raise_observed(tx, TypeError, "len() of a 0-d tensor")
         return self.metadata(tx, "size", 0)
@@ -303,6 +305,7 @@ class TensorTracker(GraphValue):
     def metadata(self, tx: TraceContext, method: str, *arguments: object, **keywords: object) -> Tracker:
         """The result of a method that reads sizes, strides or types
         only, computed by the fake tensor without a node."""
+        refuse_replaced(method)
         # The claim on the metadata of a tensor leaves the offset out: it is guarded where it is read.
         if method == "storage_offset":
             tx.graph.offset_is_read(self.fake)
