@@ -31,6 +31,12 @@ class Net(nn.Module):
             return checkpoint(
                 lambda z: checkpoint(self.block, z, 2.0, use_reentrant=True) + z, x, use_reentrant=True
             )
+        if kind == "nested deeper":
+            return checkpoint(
+                lambda z: checkpoint(self.block, self.second(z), 2.0, use_reentrant=True),
+                x,
+                use_reentrant=True,
+            )
         if kind == "keywords":
             return checkpoint(self.block, x, scale=3.0, use_reentrant=True)
         if kind == "list":
@@ -59,7 +65,7 @@ def outcome(model, x, kind, backward):
     return result.tolist(), result.requires_grad, gradients, [str(one.message) for one in seen]
 
 
-KINDS = ["plain", "two", "nested", "keywords", "list", "view", "constant", "container"]
+KINDS = ["plain", "two", "nested", "nested deeper", "keywords", "list", "view", "constant", "container"]
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])

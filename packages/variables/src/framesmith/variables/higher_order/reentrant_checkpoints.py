@@ -6,14 +6,20 @@ That in-graph `torch.autograd.grad` of it raises in eager is not shown.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import torch
+from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
 from framesmith.graph import BreakKind, GraphBreak
+from framesmith.graph.random_draws import checkpoint_with_random_numbers
+from framesmith.graph.selective_checkpoint import checkpoint_selectively
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.higher_order.bodies import TracedBody
 from framesmith.variables.tensors.tensors import TensorTracker
+
+_CHECKPOINTS: Final = (tag_activation_checkpoint, checkpoint_with_random_numbers, checkpoint_selectively)
 
 
 def check_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker], kind: BreakKind) -> None:
@@ -29,7 +35,10 @@ def check_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker], kind:
 
 
 def check_results(body: TracedBody) -> None:
-    """Break the graph where results would have another history, or none, in the reentrant form."""
+    """Break the graph where results would have another history, or none, in the reentrant form, or where a checkpoint inside
+    would warn that its arguments have none: it runs without gradients first."""
+    if any(node.target in _CHECKPOINTS for node in body.recording.body.order):
+        raise GraphBreak(body.kind, "use_reentrant=True around another checkpoint")
     result = body.result
     items = [one.realize() for one in result.items] if isinstance(result, TupleTracker) else [result]
     if (isinstance(result, TupleTracker) and result.python_type is not tuple) or not all(
