@@ -1,6 +1,8 @@
 """Each topic of the logs is written when what it names happens."""
 
 import logging
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -31,7 +33,7 @@ EXPECTED = {
         "program: the size of dimension 0 of x is symbolic from now on",
     ],
     "side_effects": ["program: list (log) is changed after the graph"],
-    "guards": ["x: Tensor [3] torch.float32 on cpu (read at ", "test_log_topics.py:13 in program)"],
+    "guards": ["x: Tensor [3] torch.float32 on cpu (read at ", "test_log_topics.py:15 in program)"],
     "graph": ["def forward(self, ", " * "],
     "bytecode": ["def program("],
 }
@@ -53,3 +55,46 @@ def test_the_readme_names_the_topics() -> None:
 
     text = (Path(__file__).parents[2] / "README.md").read_text()
     assert all(f"`{topic}`" in text for topic in events.TOPICS)
+
+
+PROGRAM = """
+import logging
+import sys
+import torch
+{before}
+from framesmith import frontend
+
+def f(x):
+    print("shown")
+    return x + 1
+
+compiled = frontend.compile(f, backend="eager")
+for size in (2, 3):
+    compiled(torch.ones(size))
+logging.getLogger("program").info("of the program")
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("logging.basicConfig(level=logging.INFO)", set()),
+        (
+            "logging.basicConfig(level=logging.INFO); logging.getLogger('framesmith.recompiles').setLevel(20)",
+            {"recompiles"},
+        ),
+        (
+            "logging.basicConfig(level=logging.INFO); logging.getLogger('framesmith').setLevel(20)",
+            {"recompiles", "guards", "graph"},
+        ),
+    ],
+)
+def test_a_program_that_logs_at_info_sees_topics_that_it_asked_for(before, expected):
+    command = [sys.executable, "-c", PROGRAM.format(before=before)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "INFO:program:of the program" in done.stderr
+    told = {
+        topic for topic in ("recompiles", "guards", "graph") if f"INFO:framesmith.{topic}:" in done.stderr
+    }
+    assert told == expected

@@ -18,6 +18,7 @@ TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guard
 """What `FRAMESMITH_LOGS` may name: breaks; why no entry fits; what becomes symbolic; changes that are replayed after a
 graph; what an entry rests on; its graph; its generated code."""
 
+_PARENT: Final = "framesmith"
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
 
@@ -133,11 +134,15 @@ def find_enabled_topics() -> frozenset[str]:
 
 
 def _logger(topic: str) -> logging.Logger:
-    return logging.getLogger(f"framesmith.{topic}")
+    return logging.getLogger(f"{_PARENT}.{topic}")
 
 
 def configure_logs() -> None:
-    """Let the topics of FRAMESMITH_LOGS through to standard error."""
+    """Let the topics of FRAMESMITH_LOGS through to standard error, and no other to the handlers of a program that logs at INFO."""
+    parent = logging.getLogger(_PARENT)
+    # a level that the program has set for all topics, or for one, stays
+    if parent.level == logging.NOTSET:
+        parent.setLevel(logging.WARNING)
     topics = find_enabled_topics()
     if not topics:
         return
