@@ -21,7 +21,7 @@ from framesmith.guards.source_index import SourceIndex
 from framesmith.variables.blocks.instances import adopt, find_match
 from framesmith.variables.blocks.moments import FramesState, Moment, moment_of
 from framesmith.variables.blocks.operands import are_alike, known, tensors_in
-from framesmith.variables.blocks.recordings import Plan, Recording, make_plan, may_repeat_now
+from framesmith.variables.blocks.recordings import Plan, Recording, Repeated, make_plan, may_repeat_now
 from framesmith.variables.blocks.results import fill, returned_nodes
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import PendingCall, PendingFrame, TraceContext, Tracker
@@ -32,8 +32,10 @@ from framesmith.variables.wrapping.wrap import Wrapper
 Begin: TypeAlias = Callable[[], Tracker | PendingCall | None]
 _CANDIDATES: Final = 8
 """How many earlier calls of modules of one class are tried."""
-_STAGE: Final = 4
-"""How many calls inside of one were repeated, if that is called a stage here."""
+_STAGE: Final = 2 / 3
+"""The part of the operations of a call that repeated calls inside of it recorded, if that is called a stage here."""
+_LAYERS: Final = 5
+"""How many such calls there are: a layer whose parts were repeated has fewer."""
 
 
 @final
@@ -58,6 +60,10 @@ class BlockCalls:
         self._recordings: dict[Hashable, list[Recording]] = {}
         self._plans: dict[Recording, Plan | None] = {}
         self.repeated = 0
+        self._operations = 0  # that were recorded by repetition
+
+    def _repeated(self) -> Repeated:
+        return Repeated(self.repeated, self._operations)
 
     def release(self) -> None:
         """The trace has ended: hold none of its values (ADR 0014)."""
@@ -107,7 +113,7 @@ class BlockCalls:
                 return result
         source = None if call.module is None else call.module.source
         # before the call begins, which may record operations at once
-        recording = Recording(source, call.arguments, call.names, moment, _stack(tx), self.repeated)
+        recording = Recording(source, call.arguments, call.names, moment, _stack(tx), self._repeated())
         begun = begin()
         # a call that ended at once (by a row) has no frame whose return could be noted
         if isinstance(begun, PendingFrame):
@@ -117,7 +123,7 @@ class BlockCalls:
     def _note_end(self, tx: TraceContext, key: Hashable, recording: Recording, result: Tracker) -> None:
         """A call returns: from now on it may be repeated."""
         recording.end, recording.result = moment_of(tx, self._frames), result
-        recording.repeated = self.repeated - recording.repeated
+        recording.repeated = self._repeated() - recording.repeated
         if recording.end is not None:
             recordings = self._recordings.setdefault(key, [])
             # the latest first; the oldest drop out
@@ -161,18 +167,27 @@ class BlockCalls:
         except (GraphBreak, FakeFailure):
             return None  # tracing it says why
         self.repeated += 1
+        self._operations += len(plan.nodes)
         return fill(tx, result, pairs, made)
 
     def _plan(self, tx: TraceContext, recording: Recording) -> Plan | None:
         """The plan of a call, made when it is asked for first; of a stage of repeated layers, the second time."""
         recording.asked += 1
         # a plan of all these layers costs what repeating each of them does, so it pays for a third stage
-        if recording.asked == 1 and recording.repeated >= _STAGE:
+        if recording.asked == 1 and _is_stage(tx, recording):
             return None
         # None is an answer too: there is no plan
         if recording not in self._plans:
             self._plans[recording] = make_plan(tx, self._wrapper, self._index, recording)
         return self._plans[recording]
+
+
+def _is_stage(tx: TraceContext, recording: Recording) -> bool:
+    """Whether most of a call that has ended consists of repeated calls."""
+    if recording.end is None or recording.repeated.calls < _LAYERS:
+        return False
+    nodes = tx.graph.stretch(recording.begin.length, recording.end.length)
+    return nodes is not None and recording.repeated.operations >= _STAGE * len(nodes)
 
 
 def _stack(tx: TraceContext) -> str:

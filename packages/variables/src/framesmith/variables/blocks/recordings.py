@@ -32,18 +32,30 @@ from framesmith.variables.wrapping.wrap import Wrapper
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """How many calls were repeated, and how many operations they recorded."""
+
+    calls: int
+    operations: int
+
+    def __sub__(self, before: "Repeated") -> "Repeated":
+        return Repeated(self.calls - before.calls, self.operations - before.operations)
+
+
+@final
 @dataclass(slots=True, eq=False)
 class Recording:
     """A call of the module at a source, or of a function: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
-    `stack`: the user's frames that called it; `repeated`: how many calls of the trace had been repeated when it began, and then, how many
-    of those inside of it were; `asked`: how often a call asked for its plan."""
+    `stack`: the user's frames that called it; `repeated`: what of the trace had been repeated when it began,
+    and then, what inside of it was; `asked`: how often a call asked for its plan."""
 
     source: Source | None
     arguments: tuple[Tracker, ...]
     names: tuple[str, ...]
     begin: Moment
     stack: str
-    repeated: int
+    repeated: Repeated
     end: Moment | None = None
     result: Tracker | None = None
     asked: int = 0
