@@ -14,7 +14,7 @@ import torch
 
 from framesmith.frontend.user_warnings import is_ours_file
 
-_TORCH: Final = os.path.dirname(torch.__file__) + os.sep
+TORCH: Final = os.path.dirname(torch.__file__) + os.sep
 _STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
 _INSTALLED: Final = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 _MOST_EQUAL: Final = 3  # as CPython's own tracebacks
@@ -38,7 +38,12 @@ class UserLocation(NamedTuple):
 @functools.cache
 def is_library_file(file: str) -> bool:
     """Whether a file belongs to torch, the standard library or this project: its lines say nothing to the user."""
-    if file.startswith((_TORCH, "<frozen")) or is_ours_file(file):
+    return file.startswith(TORCH) or is_ours_file(file) or is_standard_file(file)
+
+
+def is_standard_file(file: str) -> bool:
+    """Whether a file belongs to the standard library."""
+    if file.startswith("<frozen"):
         return True
     # `site-packages` may be inside of the folder of the standard library
     return file.startswith(_STANDARD) and not any(folder in file for folder in _INSTALLED)

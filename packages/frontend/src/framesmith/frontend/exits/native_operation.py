@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Final, final
 
-from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.operation_effects import slots_taken
 from framesmith.frontend.exits.named_callers import names_its_caller, synthetic_frame_for
 from framesmith.frontend.exits.resumption import Resumption
@@ -17,6 +16,7 @@ from framesmith.frontend.generated.tail_calls import continue_after_raising, rai
 from framesmith.frontend.tracing.finalizers import find_finalizable, variables_of
 from framesmith.frontend.tracing.frame_readers import reads_frame
 from framesmith.frontend.tracing.frame_roles import FrameRole
+from framesmith.frontend.tracing.library_calls import CALLS
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, NativeWriter
@@ -31,7 +31,6 @@ from framesmith.variables.objects.exception_chains import restore_exception
 from framesmith.variables.objects.tracebacks import Passage
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
-_CALLS: Final = (Kind.CALL, Kind.CALL_NAMES_ON_STACK, Kind.CALL_EXTENDED)
 _RAISED: Final = f"{PREFIX}e"
 
 
@@ -97,7 +96,7 @@ class NativeOperation:
             None if isinstance(value, Null) else writer.value(value) for value in operands[len(texts) :]
         ]
         inlined, operation = self._machine.frames[1:], self._machine.frame.operation
-        if inlined and operation.kind in _CALLS:
+        if inlined and operation.kind in CALLS:
             callee = 1 if isinstance(operands[0], Null) else 0
             if names_its_caller(operands[callee]):  # ADR 0016
                 stands = writer.constant(synthetic_frame_for(inlined), "stands_for")

@@ -9,21 +9,17 @@ recorded since the call, and in modules whose functions wrap those of the progra
 
 import functools
 import os
-import sysconfig
+import re
 from types import CodeType
 from typing import Final
 
-import torch
-
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.tracing.machine import Frame, Machine
+from framesmith.frontend.user_lines import TORCH, is_standard_file
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 
-_CALLS: Final = (Kind.CALL, Kind.CALL_NAMES_ON_STACK, Kind.CALL_EXTENDED)
-_TORCH: Final = os.path.dirname(torch.__file__) + os.sep
-_STANDARD: Final = sysconfig.get_path("stdlib") + os.sep
-_FROZEN: Final = "<frozen "
-_INSTALLED: Final = ("site-packages", "dist-packages")
+CALLS: Final = (Kind.CALL, Kind.CALL_NAMES_ON_STACK, Kind.CALL_EXTENDED)
+_WORD: Final = re.compile(r"\w+")
 _WRAPPING: Final = frozenset(
     {
         "_py_warnings", "cProfile", "contextlib", "functools", "mock", "profile", "reprlib", "timeit", "types", "typing",
@@ -58,7 +54,7 @@ def depth_of_library_call(machine: Machine) -> int | None:
 
 def _is_call(outer: Frame, inner: Frame) -> bool:
     """Whether an operation of this trace that calls something entered the inner frame."""
-    return inner.entered > 0 and outer.operation.kind in _CALLS
+    return inner.entered > 0 and outer.operation.kind in CALLS
 
 
 def is_library_code(code: CodeType) -> bool:
@@ -68,12 +64,7 @@ def is_library_code(code: CodeType) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _is_library_file(name: str) -> bool:
-    if name.startswith(_FROZEN):
-        module = name.removeprefix(_FROZEN).rstrip(">").rpartition(".")[2]
-        return module not in _WRAPPING
-    if name.startswith(_TORCH):
-        return name.removeprefix(_TORCH).startswith(_MANAGING)
-    if not name.startswith(_STANDARD):
-        return False
-    path = name.removeprefix(_STANDARD).split(os.sep)
-    return path[0] not in _INSTALLED and path[-1].removesuffix(".py") not in _WRAPPING
+    if name.startswith(TORCH):
+        return name.removeprefix(TORCH).startswith(_MANAGING)
+    # `<frozen abc>`, `/lib/python3.11/unittest/mock.py`
+    return is_standard_file(name) and _WORD.findall(name.removesuffix(".py"))[-1] not in _WRAPPING
