@@ -124,3 +124,36 @@ def test_a_stage_that_differs_from_the_start(change):
     torch.manual_seed(1)
     change(model, 2)
     check(lambda model, x: model(x), model, X)
+
+
+class Wide(nn.Module):
+    """A layer with six parts of one class, which are a smaller part of its operations."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList(nn.Linear(6, 6) for _ in range(6))
+
+    def forward(self, x):
+        return x + sum(torch.sin(part(x)) * torch.cos(x) for part in self.parts)
+
+
+class Halves(nn.Module):
+    """A layer whose few parts are nearly all of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Layer(), Layer()
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+@pytest.mark.parametrize(("layer", "inner"), [(Wide, 5), (Halves, 1)])
+def test_a_layer_of_repeated_parts_is_no_stage(layer, inner):
+    """The second one is repeated as a whole, not entered."""
+    torch.manual_seed(0)
+    model = nn.Sequential(*(layer() for _ in range(4)))
+    before = frontend.counters["stats"]["repeated_blocks"]
+    with torch.no_grad():
+        assert torch.equal(frontend.compile(lambda x: model(x), backend="eager")(X), model(X))
+    assert frontend.counters["stats"]["repeated_blocks"] - before == inner + 3
