@@ -15,16 +15,19 @@ A backend that does not run our module leaves no such frame: the captured operat
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, final
 
 import torch
 from torch import fx
+from torch.autograd.graph import saved_tensors_hooks
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.captured_module import run_form_of
 from framesmith.graph.data_errors import may_have_effects
+from framesmith.graph.interruptions import is_interruption
 from framesmith.graph.purity import IMPURE, is_collective, is_random, is_switch
 
 STEP: Final = "framesmith_step"
@@ -59,7 +62,8 @@ class FailedOperation:
     """The operation that raised: the step of the trace that recorded it, and its number (see `STEP`).
 
     `known` are the values by number; None if the backend ran something else than the captured operations.
-    `began`: the operation may have written something or drawn random numbers by then, so it must not run again. It is
+    `began`: the operation may have written something or drawn random numbers by then, or code of the program raised in its
+    midst, so it must not run again. It is
     false where the backend ran something else: that writes to inputs only at its end.
     """
 
@@ -90,9 +94,9 @@ class Failures:
                 error.__traceback__, found = form.locate(own)
             else:
                 error.__traceback__, found = own.tb_next, own.tb_frame.f_locals
-            return self._failure(set(found), _values(self._nodes(), found))
+            return self._failure(set(found), _values(self._nodes(), found), error)
         done = self._try_out(inputs())
-        return None if done is None else self._failure(done, None)
+        return None if done is None else self._failure(done, None, error)
 
     def writes_between(self, step: int, number: int) -> bool:
         """Whether an operation of this step or a later one, before the one with this number, did more than compute."""
@@ -116,7 +120,7 @@ class Failures:
             traceback = traceback.tb_next
         return None
 
-    def _failure(self, done: set[str], known: Known | None) -> FailedOperation | None:
+    def _failure(self, done: set[str], known: Known | None, error: Exception) -> FailedOperation | None:
         """The first operation without a value (`done` are the names of those that have one); None if all have one.
 
         Assertions about numbers that only the running graph knows have no step: the program goes on after the operation
@@ -129,9 +133,8 @@ class Failures:
             if node.name not in done:
                 goes_on = any(other.meta.get(STEP, (-1, 0))[0] == last[0] for other in nodes[index:])
                 step, number = (last[0] + (not goes_on), last[1] + 1) if place is None else place
-                return FailedOperation(
-                    step, number, known, known is not None and place is not None and _may_have_written(node)
-                )
+                began = place is not None and (_may_have_written(node) or is_interruption(error, node))
+                return FailedOperation(step, number, known, known is not None and began)
             last = last if place is None else place
         return None
 
@@ -151,13 +154,18 @@ class Failures:
         interpreter.extra_traceback = False
         try:
             # The run that failed has drawn its numbers; this one must not move the program's generator on the CPU.
-            with torch.random.fork_rng(devices=[]):
+            # Nor are hooks of the program asked once more to pack what is saved for a backward pass.
+            with torch.random.fork_rng(devices=[]), saved_tensors_hooks(_same, _same):
                 interpreter.run(*copies)
         except Exception:
             return {node.name for node in interpreter.env}
         finally:
             before.restore()
         return None
+
+
+def _same(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
 
 
 def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
@@ -198,7 +206,12 @@ class Replay:
         def run(*inputs: object) -> object:
             # Once: the next call of the entry in this thread is not one of a failed graph.
             known: Known | None = self.given.__dict__.pop("known", None)
-            return module.forward(*inputs) if known is None else replay(module, inputs, known)
+            if known is None:
+                return module.forward(*inputs)
+            # Its operation does not run again: neither do hooks that saw what is saved for a backward pass.
+            is_given = self.given.__dict__.get("error") is not None
+            with saved_tensors_hooks(_same, _same) if is_given else nullcontext():
+                return replay(module, inputs, known, keep=is_given)
 
         return run
 
@@ -216,14 +229,14 @@ class Replay:
             del error  # the traceback of the exception refers to this frame: a ring
 
 
-def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known) -> object:
-    """The outputs of the module: known values, and what is computed from them again.
+def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known, *, keep: bool = False) -> object:
+    """The outputs of the module: known values, and what is computed from them again. `keep`: not again what is known.
 
     Raises Unrecoverable if a needed value was freed and something was written since it was made.
     """
     nodes = list(module.graph.nodes)
     values: dict[fx.Node, object] = dict(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
-    if not any(map(_may_have_written, nodes)):
+    if not keep and not any(map(_may_have_written, nodes)):
         known = {}  # compute all again: a recomputed value and a known one would not share memory as view and base did
     values.update(
         (node, known[node.meta[STEP][1]]) for node in nodes if node.meta.get(STEP, (0, -1))[1] in known

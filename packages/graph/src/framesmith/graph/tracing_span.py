@@ -24,6 +24,9 @@ class TracingSpan:
         self._open.enter_context(pause_collector_for_trace())
         self._open.enter_context(torch._guards.tracing(self._world.context))
         self._open.enter_context(self._world.mode)
+        # the hooks of the program for saved tensors are left for the run
+        hooks = torch._C._autograd._saved_tensors_hooks_set_tracing(True)
+        self._open.callback(torch._C._autograd._saved_tensors_hooks_set_tracing, hooks)
         self._active = True
 
     def pause(self) -> None:

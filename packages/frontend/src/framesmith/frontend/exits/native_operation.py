@@ -85,7 +85,16 @@ class NativeOperation:
         return [*lines, *self._outcome_lines(form)]
 
     def _rest_natively(self) -> list[str]:
-        return [f"return {self._resumption.run_rest_natively()}"]
+        # a handler sees the exception in real frames only; without one it may leave the entry as it is
+        asking = [] if self._has_handler() else self._ask_for_exception()
+        return [*asking, f"return {self._resumption.run_rest_natively()}"]
+
+    def _ask_for_exception(self) -> list[str]:
+        """The line by which an operation that may have done a part in the graph raises what it raised there (ADR 0015)."""
+        if self._replay is None:
+            return []
+        self._replay.asks = True
+        return [f"{self._writer.constant(self._replay.raise_given, 'raise_given')}()"]
 
     # -- the operation -----------------------------------------------------------------------------
     def _make_form(self, write: NativeWriter, operands: Sequence[Tracker]) -> NativeForm:
@@ -120,12 +129,7 @@ class NativeOperation:
         return None
 
     def _make_statements(self, form: NativeForm) -> list[str]:
-        statements = list(form.statements)
-        if self._replay is not None and statements:
-            # an operation that may have done a part in the graph raises what it raised there instead (ADR 0015)
-            self._replay.asks = True
-            statements.insert(0, f"{self._writer.constant(self._replay.raise_given, 'raise_given')}()")
-        return statements
+        return [*(self._ask_for_exception() if form.statements else []), *form.statements]
 
     def _wrap_in_handler(self, lines: list[str]) -> list[str]:
         """The lines, run while the exception that the frames handle is the one that CPython handles.

@@ -1,0 +1,143 @@
+"""Exceptions that reach a graph from elsewhere: hooks for saved tensors, handlers of signals, checkpoints around compiled functions."""
+
+import signal
+
+import pytest
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.checkpoint import checkpoint
+
+from framesmith import frontend
+
+BACKENDS = ("eager", "aot_eager")
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return self.last(torch.relu(self.first(x))) + x.sin()
+
+
+def train(model, blocks, rounds=3):
+    """Results and gradients of a model whose blocks are under checkpoints."""
+    found = []
+    for _ in range(rounds):
+        x = torch.linspace(-1, 1, 6).reshape(2, 3).requires_grad_()
+        y = x
+        for block in blocks:
+            y = checkpoint(block, y, use_reentrant=False)
+        y.sum().backward()
+        found += [y.detach(), x.grad, *(one.grad.clone() for one in model.parameters())]
+    return found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_checkpoints_around_compiled_blocks(backend):
+    results = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = torch.nn.ModuleList(Block() for _ in range(3))
+        blocks = [frontend.compile(block, backend=backend) if compiled else block for block in model]
+        results.append(train(model, blocks))
+        # a compiled backend saves its tensors when all has run, and is stopped there: the call changes nothing then
+        if backend == "eager":
+            results[-1].append(torch.tensor([block.calls for block in model]))
+    torch.testing.assert_close(results[1], results[0], rtol=0, atol=0)
+
+
+def test_a_checkpoint_around_a_function_with_effects():
+    def make(log):
+        def run(x):
+            log.append("begin")
+            y = x.sin().cos()
+            log.append("middle")
+            try:
+                y = y * x.exp()
+            finally:
+                log.append("end")
+            return y * 2
+
+        return run
+
+    results = []
+    for compiled in (False, True):
+        log = []
+        run = frontend.compile(make(log), backend="eager") if compiled else make(log)
+        for _ in range(3):
+            x = torch.ones(2, requires_grad=True)
+            checkpoint(run, x, use_reentrant=False).sum().backward()
+            log.append(x.grad.tolist())
+        results.append(log)
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("last", range(1, 7))
+def test_a_hook_that_raises(last):
+    """The hook is asked as often as in eager, and what came before it has happened."""
+
+    def run(x, log):
+        log.append("begin")
+        y = x.sin()
+        log.append("sine")
+        y = torch.nn.functional.gelu(y.cos() * x)
+        log.append("product")
+        return y.exp().sum()
+
+    def observe(function):
+        packed, log = [], []
+
+        def pack(tensor):
+            packed.append(tensor.detach().sum().item())
+            if len(packed) == last:
+                raise KeyError("no room")
+            return tensor
+
+        x = torch.full((2,), 0.5, requires_grad=True)
+        with saved_tensors_hooks(pack, lambda tensor: tensor):
+            try:
+                result = function(x, log)
+                result.backward()
+            except KeyError as error:
+                return str(error), packed, log
+        return result.item(), x.grad.tolist(), packed, log
+
+    compiled = frontend.compile(run, backend="eager")
+    for _ in range(3):
+        assert observe(compiled) == observe(run)
+
+
+def test_a_handler_that_raises_within_the_function():
+    def run(x, log):
+        log.append("begin")
+        try:
+            for _ in range(40):
+                x = (x @ x).tanh()
+            log.append("end")
+        finally:
+            log.append("finally")
+        return x
+
+    def late(*_):
+        raise TimeoutError("too slow")
+
+    compiled = frontend.compile(run, backend="eager")
+    x = torch.eye(2)
+    compiled(x, [])
+    before = signal.signal(signal.SIGALRM, late)
+    x, log = torch.randn(500, 500), []
+    try:
+        compiled(x, [])
+        with pytest.raises(TimeoutError, match="too slow"):
+            while True:  # however fast the machine is
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                log.clear()
+                compiled(x, log)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert log[0] == "begin" and log.count("finally") == 1
