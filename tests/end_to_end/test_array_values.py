@@ -86,3 +86,39 @@ def test_numbers_of_arrays_with_dimensions():
 
     values = numpy.array([2.5, 3.0])
     assert observe(frontend.compile(program, backend="eager"), values) == observe(program, values)
+
+
+def rooted(a, mask):
+    out = numpy.full_like(a, -1.0)
+    numpy.sqrt(a, out=out, where=mask)
+    return out, numpy.sqrt(a, where=True)
+
+
+def shifted(a, mask):
+    a = a.copy()
+    a[1:] = a[:-1]
+    b = a.reshape(2, 2)
+    b[:] = b.T
+    numpy.copyto(b[0], b[1])
+    numpy.copyto(a[:3], a[1:])
+    a[:2] = a[0]
+    return a, b
+
+
+def in_columns(a, mask):
+    return (
+        numpy.ones((2, 3), order="F"),
+        numpy.zeros((4, 4)).T,
+        numpy.array([[1.0, 2.0], [3.0, 4.0]], order="F") * 2,
+    )
+
+
+@pytest.mark.parametrize("function", [rooted, shifted, in_columns])
+def test_memory_and_masks(function):
+    compiled = frontend.compile(function, backend="eager")
+    for values in ([4.0, 9.0, 16.0, 25.0], [1.0, 0.0, 4.0, 2.0]):
+        mask = numpy.array([True, False, True, False])
+        expected = function(numpy.array(values), mask)
+        for one, other in zip(expected, compiled(numpy.array(values), mask), strict=True):
+            numpy.testing.assert_array_equal(one, other)
+            assert one.strides == other.strides and one.flags.f_contiguous == other.flags.f_contiguous

@@ -41,6 +41,7 @@ _UNARY: Final[dict[object, Callable[..., object]]] = {
     "~": operator.invert,
 }
 _WRITERS: Final = frozenset({*INPLACE_FUNCTIONS.values(), operator.setitem})
+_COPYING: Final = (operator.setitem, "copyto")
 _WRITING: Final = frozenset({"fill", "sort", "put", "partition", "copyto", "fill_diagonal", "put_along_axis"})
 _REFUSED: Final = frozenset(
     {
@@ -52,6 +53,8 @@ _REFUSED: Final = frozenset(
         "mod", "remainder", "divmod", operator.mod, operator.imod, operator.ifloordiv,
     }
 )  # fmt: skip
+# Keywords that `torch._numpy` takes, and does nothing about.
+_UNHEEDED: Final = ("where", "signature", "extobj", "hermitian")
 # What may use the memory of its argument for the computation, which torch does not.
 _OVERWRITING: Final = ("median", "percentile", "quantile", "nan_to_num")
 _DIVIDES: Final = frozenset(
@@ -74,7 +77,8 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     in_numpy, writes = _in_numpy(form, what), what in _WRITERS or what in _WRITING or "out" in kwargs
     arrays = list(_arrays([*args, *kwargs.values()]))
     is_known = all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()])
-    if what in _REFUSED and not is_known:
+    is_refused = what in _REFUSED or not kwargs.keys().isdisjoint(_UNHEEDED)
+    if is_refused and not is_known:
         raise GraphBreak(NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}()")
     likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
     # Before the node: where numpy raises or warns, nothing was recorded.
@@ -87,7 +91,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         known = _as_known(tx, expected, arrays)
         if known is not None:
             return known
-    if what in _REFUSED or (writes and what in _OVERWRITING):
+    if is_refused or (writes and what in _OVERWRITING):
         raise GraphBreak(NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}()")
     _check_range(tx, arrays, [*args, *kwargs.values()])
     if writes and not tx.graph.runs_as_captured and any(array.is_over_input for array in arrays):
@@ -107,11 +111,25 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     same = next((array for array in arrays if array.like(tx) is expected), None)
     if same is not None and not writes:
         return same
+    if what in _COPYING:
+        args = [*args[:1], *(_apart_from(tx, args[0], one) for one in args[1:])]
     given = {name: _argument(tx, value) for name, value in kwargs.items()}
     node = call_node(tx, _node_target(form, what), tuple(_argument(tx, one) for one in args), given)
     if expected is None:
         return Constant(None)
     return same or _result(tx, wrap_result(tx, node), expected, arrays)
+
+
+def _apart_from(tx: TraceContext, target: Tracker, value: Tracker) -> Tracker:
+    """What is copied into an array: a copy where it shares memory with the array, of which torch refuses to copy."""
+    if not isinstance(target, ArrayTracker) or not isinstance(value, ArrayTracker) or value.is_scalar:
+        return value
+    tensor = value.tensor(tx)
+    if storage_of(tensor.fake) != storage_of(target.tensor(tx).fake):
+        return value
+    copied = wrap_result(tx, call_node(tx, torch.clone, (tensor.graph_node(tx),)))
+    assert isinstance(copied, TensorTracker)
+    return ArrayTracker(value.cls, copied, value.like(tx))
 
 
 def _check_range(tx: TraceContext, arrays: Sequence[ArrayTracker], trackers: Arguments) -> None:
@@ -233,6 +251,9 @@ def _as_known(tx: TraceContext, found: object, arrays: Sequence[ArrayTracker]) -
         or type(found) is not numpy.ndarray
         or found.size > _MOST_KNOWN
         or found.dtype.kind not in "fiubc"
+        # what is written is a new array of the numbers, in rows
+        or not found.flags.c_contiguous
+        or not found.flags.writeable
     ):
         return None
     # A view of a known array: writes to one have to show in the other, so both become tensors.
