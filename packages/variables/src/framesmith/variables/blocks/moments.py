@@ -67,9 +67,14 @@ class Moment:
 
 def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
     """The present moment; None where calls are neither noted nor repeated: classes were changed, so that what guards say
-    of them is no longer true, or many objects; a graph of its own is recorded; the frames refuse."""
+    of them is no longer true, or many objects; a graph of its own is recorded; a mode is asked; the frames refuse."""
     changes, length = tx.changes, tx.graph.length()
-    if length is None or changes.classes or len(changes.changed_trackers()) > _MOST_CHANGED:
+    if (
+        length is None
+        or changes.classes
+        or changes.overrides.modes
+        or len(changes.changed_trackers()) > _MOST_CHANGED
+    ):
         return None
     state = frames()
     if state is None:

@@ -1,4 +1,4 @@
-"""Whether torch asks `__torch_function__` of subclasses at the present point of a trace. It knows no trackers."""
+"""Whether torch asks `__torch_function__` of subclasses and modes at the present point of a trace. It knows no trackers."""
 
 from typing import final
 
@@ -11,13 +11,16 @@ class OverrideState:
     outermost to the innermost; the second also keeps calls from modes.
 
     Invariant: the trace does not turn torch's own switch, so that is what it was when the trace began.
-    `is_watched`: a tensor of a subclass has been seen, so that calls have to be looked at.
+    `is_watched`: a tensor of a subclass has been seen, or a mode was entered, so that calls have to be looked at.
+    `modes`: the torch-function modes that the trace has entered, outermost first. They stand above those of torch's own stack,
+    which are those of the caller.
     """
 
-    __slots__ = ("_open", "is_watched")
+    __slots__ = ("_open", "is_watched", "modes")
 
     def __init__(self) -> None:
         self.is_watched = False
+        self.modes: list[object] = []
         self._open: list[tuple[object, bool]] = []
 
     def enter(self, owner: object, *, is_total: bool = False) -> None:
@@ -36,6 +39,10 @@ class OverrideState:
         """Whether torch would ask a subclass now."""
         # torch's own switch is asked as well: the caller of the compiled function may have turned it
         return not self._open and torch._C._is_torch_function_enabled()
+
+    def asks_modes(self) -> bool:
+        """Whether torch would ask a mode that the trace has entered now."""
+        return bool(self.modes) and not self.asks_none()
 
     def asks_none(self) -> bool:
         """Whether torch would ask neither a subclass nor a mode now."""

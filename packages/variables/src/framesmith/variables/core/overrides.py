@@ -1,4 +1,4 @@
-"""Which operands override torch functions by `__torch_function__`, and whether torch would ask them now.
+"""Which operands override torch functions by `__torch_function__`, and whether torch would ask them, or a mode, now.
 
 Here: the state of a trace and the question. How the method of an operand is called is in `subclasses.dispatch`, which rows
 reach through the tables below, since it knows more trackers than they do.
@@ -32,7 +32,8 @@ BeginOverride = Callable[
     [TraceContext, Callable[..., object], Sequence[Tracker], Mapping[str, Tracker]], "Tracker | PendingCall"
 ]
 BEGIN_OVERRIDE: Final = Table[None, BeginOverride]("calls of __torch_function__")
-"""Calls `__torch_function__` of the operands of a function written in C, of which at least one overrides it."""
+"""Calls `__torch_function__` of the innermost mode and of the operands of a function written in C. There is a mode, or at least
+one operand overrides it."""
 
 
 def defines_override(cls: type) -> bool:
@@ -67,15 +68,17 @@ def overriding_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) 
 
 
 def is_overridden(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]) -> bool:
-    """Whether torch would call `__torch_function__` of an operand of this call now."""
+    """Whether torch would call `__torch_function__` of a mode, or of an operand of this call, now."""
+    if tx.changes.overrides.asks_modes():
+        return True
     if not tx.changes.overrides.asks_subclasses():
         return False
     return next(overriding_operands(args, kwargs), None) is not None
 
 
 def ask_operands(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker:
-    """The result of `__torch_function__` of the operands; NotImplemented where `function` is the method of an operator
-    that returns it once all decline."""
+    """The result of `__torch_function__` of the mode or the operands; NotImplemented where `function` is the method of an
+    operator that returns it once all decline."""
     return run_pending(tx, tx.registry.get_single(BEGIN_OVERRIDE)(tx, function, operands, {})).realize()
 
 

@@ -230,6 +230,12 @@ def check_modes() -> None:
             raise GraphBreak(MODE_ACTIVE, "a torch-function mode")
 
 
+def check_no_mode(tx: TraceContext, what: str) -> None:
+    """Break the graph where a mode that the trace has entered would be asked about something that is not passed on to it."""
+    if tx.changes.overrides.asks_modes():
+        raise GraphBreak(MODE_ACTIVE, f"{what} in a block of a torch-function mode")
+
+
 def wrap_result(tx: TraceContext, node: fx.Node) -> Tracker:
     """The tracker of a node's value: tensor, symbolic number, constant, or a container of those."""
     return wrap_value(tx, node, example(node))

@@ -1,4 +1,4 @@
-"""The text of torch's error where every operand's `__torch_function__` returns NotImplemented, read from that error.
+"""The text of torch's error where every `__torch_function__` returns NotImplemented, read from that error.
 
 The call is made with probes, which decline and have the names of the operands' classes. `subclasses.probing` does it
 while tracing, the function here after a graph break.
@@ -7,9 +7,11 @@ while tracing, the function here after a graph break.
 import functools
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from contextlib import nullcontext
+from typing import Final, TypeAlias, final
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from framesmith.guards.class_lookup import (
     MISSING,
@@ -76,20 +78,39 @@ def returns_not_implemented(method: Callable[..., object]) -> bool:
         return False
 
 
-def text_of_refusal(call: Callable[..., object], given: Sequence[object], names: Sequence[str]) -> str:
-    """The text of the TypeError of a call whose operands decline; the last of them have `names`."""
+@final
+class _DecliningMode(TorchFunctionMode):
+    """A mode that declines, and is shown as another one."""
+
+    def __init__(self, shown: str) -> None:
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        return self._shown
+
+    __torch_function__ = refuse
+
+
+def text_of_refusal(
+    call: Callable[..., object], given: Sequence[object], names: Sequence[str], *mode: str
+) -> str:
+    """The text of the TypeError of a call whose operands decline; the last of them have `names`. With `mode`, a mode that is
+    shown as this declines too."""
     positional = len(given) - len(names)
     try:
-        call(*given[:positional], **dict(zip(names, given[positional:], strict=True)))
+        with _DecliningMode(*mode) if mode else nullcontext():
+            call(*given[:positional], **dict(zip(names, given[positional:], strict=True)))
     except TypeError as error:
         return str(error)
     return f"no operand of {call} answers"
 
 
-def decline(call: Callable[..., object], given: tuple[object, ...], names: tuple[str, ...]) -> str:
-    """The text of the error of a call if all operands decline."""
+def decline(
+    call: Callable[..., object], given: tuple[object, ...], names: tuple[str, ...], *mode: str
+) -> str:
+    """The text of the error of a call if all operands decline, and the mode that is shown as `mode`."""
     known: dict[type, type] = {}
-    return text_of_refusal(call, [_probe(value, known) for value in given], names)
+    return text_of_refusal(call, [_probe(value, known) for value in given], names, *mode)
 
 
 def _probe(value: object, known: dict[type, type]) -> object:

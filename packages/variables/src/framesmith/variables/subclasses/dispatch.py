@@ -1,4 +1,4 @@
-"""A call with operands that have `__torch_function__`: which of them are called, with what, and the calls that ask none.
+"""A call that asks `__torch_function__` of operands or a mode: which are asked, with what, and the calls that ask none.
 
 Source of the rules: torch's notes on extending ("Extending torch Python API"), and `torch.overrides.handle_torch_function`.
 What torch passes is in `subclasses.probing`.
@@ -46,6 +46,7 @@ from framesmith.variables.operations.binary import METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.polyfills import torch_overrides
 from framesmith.variables.polyfills.declined_calls import returns_not_implemented
+from framesmith.variables.subclasses.mode_stack import check_is_unseen
 from framesmith.variables.subclasses.probing import ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, is_of_torch
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -54,6 +55,7 @@ from framesmith.variables.torch_functions.function_rows import builtin_functions
 ROWS: Final = Rows()
 
 _ASK: Final = polyfill_function(torch_overrides.ask_in_turn)
+_ASK_MODE: Final = polyfill_function(torch_overrides.ask_mode)
 _PYTHON_MODULES: Final = tuple(
     vars(module) for module in (torch.functional, torch.nn.functional, torch._tensor)
 )
@@ -76,6 +78,8 @@ def _is_native(key: object) -> bool:
         return False
     if isinstance(key, MethodDescriptorType | WrapperDescriptorType):
         return key.__objclass__ is torch._C.TensorBase
+    if key is torch._C._set_grad_enabled:  # modes see it
+        return True
     return isinstance(key, BuiltinFunctionType) and key in builtin_functions()
 
 
@@ -103,9 +107,12 @@ def _holds_subclass(operand: Tracker) -> bool:
 def call_row(
     tx: TraceContext, row: Row, args: list[Tracker], kwargs: dict[str, Tracker]
 ) -> Tracker | PendingCall | None:
-    """The call of a row where an operand is a tensor of a subclass; None where none is, or the row is not of torch."""
+    """The call of a row where an operand is a tensor of a subclass, or a mode is asked; None where neither is so, or the row is
+    not of torch."""
     key = row.key
     if not _is_python(key) and not _is_native(key):
+        if tx.changes.overrides.asks_modes():
+            check_is_unseen(tx, key)
         return None
     if is_overridden(tx, args, kwargs):
         # Python code of torch is traced: it asks by itself, and passes on what it likes.
@@ -175,10 +182,13 @@ def begin_override(
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker],
 ) -> Tracker | PendingCall:
-    """Call `__torch_function__` of the operands as C code of torch does, in a frame of its own."""
+    """Call `__torch_function__` of the mode and the operands as C code of torch does, in a frame of its own."""
     # Before the methods are bound: it says which classes count, and in which order.
     question = ask_torch(tx, function, args, kwargs)
     methods = [_method_of(tx, cls, args, kwargs) for cls in question.types if cls is not Tensor]
+    has_mode = tx.changes.overrides.asks_modes()
+    if has_mode:
+        methods.insert(0, _ASK_MODE)
     types = TupleTracker([tx.wrap(cls, class_source(cls)) for cls in question.types])
     keywords = [make_dict_tracker([(Constant(name), value) for name, value in kwargs.items()])]
     is_undecided = _is_undecided(tx, function)
@@ -192,6 +202,7 @@ def begin_override(
         _function_tracker(tx, function),
         TupleTracker([*args, *kwargs.values()]),
         TupleTracker([Constant(name) for name in kwargs]),
+        Constant(has_mode),
     )
     return _ASK.bind(tx, asked, {})
 

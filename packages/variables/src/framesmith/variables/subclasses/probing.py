@@ -2,15 +2,17 @@
 
 C code decides by its signatures which operands count, in which order, and under which name (`x + y` is `torch.Tensor.add`).
 A probe has the dimension and dtype of its tensor and no data; one of a class that overrides notes what it is given and leaves
-by an exception, so that nothing is computed.
+by an exception, so that nothing is computed. A mode that does the same stands in for one that the trace has entered.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final, NoReturn, final
 
 import torch
 from torch import fx
+from torch.overrides import TorchFunctionMode
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
@@ -71,6 +73,32 @@ def _ask(
     cls: type, function: object, types: Sequence[type], args: Sequence[object] = (), kwargs: object = None
 ) -> NoReturn:
     raise _Asked(function, tuple(types), tuple(args), kwargs is not None)
+
+
+@final
+class _AskingMode(TorchFunctionMode):
+    """The mode that notes what a mode is asked."""
+
+    def __torch_function__(
+        self,
+        func: object,
+        types: Sequence[type],
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> NoReturn:
+        raise _Asked(func, tuple(types), tuple(args), kwargs is not None)
+
+
+@contextmanager
+def _as_in_trace(tx: TraceContext) -> Iterator[None]:
+    """The block in which torch asks whom it would ask at this point of the trace."""
+    overrides = tx.changes.overrides
+    with ExitStack() as stack:
+        if not overrides.asks_subclasses():
+            stack.enter_context(torch._C.DisableTorchFunctionSubclass())
+        if overrides.asks_modes():
+            stack.enter_context(_AskingMode())
+        yield
 
 
 @final
@@ -145,17 +173,18 @@ def ask_torch(
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker],
 ) -> Question:
-    """What torch passes to the overriding operands of this call. Breaks the graph where it asks none of them."""
+    """What torch passes to the mode or the overriding operands of this call. Breaks the graph where it asks none of them."""
     makers = _Probes(_ask)
     places = list[object]()
     with tx.graph.pause_recording():
         try:
             places += [makers.make(argument) for argument in args]
             keywords = {name: makers.make(value) for name, value in kwargs.items()}
-            if keywords:
-                function(*places, **keywords)
-            else:  # C code tells an empty dict of keywords from none
-                function(*places)
+            with _as_in_trace(tx):
+                if keywords:
+                    function(*places, **keywords)
+                else:  # C code tells an empty dict of keywords from none
+                    function(*places)
         except _Asked as asked:
             # The class behind each probe class; `torch.Tensor` stands for itself.
             types = tuple(getattr(kind, "of", kind) for kind in asked.types)
@@ -174,7 +203,7 @@ def ask_torch(
 
 
 @ROWS.call(decline)
-def refusal_text(tx: TraceContext, call: Tracker, given: Tracker, names: Tracker) -> Tracker:
+def refusal_text(tx: TraceContext, call: Tracker, given: Tracker, names: Tracker, *mode: Tracker) -> Tracker:
     """The text of the error where all operands of a call decline."""
     function = getattr(call, "value", None)
     if (
@@ -182,10 +211,13 @@ def refusal_text(tx: TraceContext, call: Tracker, given: Tracker, names: Tracker
         or not isinstance(given, TupleTracker)
         or not isinstance(names, TupleTracker)
         or not names.is_python_constant()
+        or not all(shown.is_python_constant() for shown in mode)
     ):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"no operand of {call.describe()} answers")
     makers = _Probes(refuse)
     with tx.graph.pause_recording():
         places = [makers.make(argument) for argument in given.items]
         shown = [str(name.as_python_constant()) for name in names.items]
-        return Constant(text_of_refusal(function, places, shown))
+        return Constant(
+            text_of_refusal(function, places, shown, *(str(one.as_python_constant()) for one in mode))
+        )

@@ -46,11 +46,3 @@ def is_torch_function_enabled(tx: TraceContext) -> Tracker:
 def is_torch_function_all_disabled(tx: TraceContext) -> Tracker:
     """Whether neither subclasses nor modes are asked at this point."""
     return Constant(tx.changes.overrides.asks_none())
-
-
-@ROWS.call(torch._C._is_torch_function_mode_enabled)
-def is_torch_function_mode_enabled(tx: TraceContext) -> Tracker:
-    """Whether there is a mode that would be asked at this point; the modes are guarded."""
-    with tx.graph.pause_recording():
-        depth = torch._C._len_torch_function_stack()
-    return Constant(depth > 0 and not tx.changes.overrides.asks_none())

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Hashable, Iterator
-from types import FunctionType, MethodDescriptorType, WrapperDescriptorType
+from types import FunctionType, GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType
 from typing import Final, final
 
 import torch
@@ -10,7 +10,12 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph import GraphBreak, NumbersNeeded, numbers
-from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_OUTPUT, FAKE_INPUT, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import (
+    ATTRIBUTE_STORE,
+    DATA_DEPENDENT_OUTPUT,
+    FAKE_INPUT,
+    UNSUPPORTED_VALUE,
+)
 from framesmith.graph.dynamic_dims import DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, defines, is_data_descriptor, static_lookup
@@ -33,6 +38,7 @@ from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValu
 from framesmith.variables.graph_nodes.replaced_operations import refuse_replaced
 from framesmith.variables.graph_nodes.results import (
     RESULTS,
+    check_no_mode,
     evaluate,
     record,
     record_node,
@@ -124,6 +130,10 @@ class TensorTracker(GraphValue):
         guard_class_attribute(tx, self.cls, name)
         stored = static_lookup(self.cls, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
+            if tx.changes.overrides.asks_modes():
+                if not isinstance(stored, GetSetDescriptorType):
+                    check_no_mode(tx, f"Tensor.{name}")
+                return ask_operands(tx, getattr(torch.Tensor, name).__get__, self)
             read = tx.registry[READERS].get(name)
             return read(tx, self) if read is not None else self.unsupported(f"reading attribute {name!r}")
         if name in self.own:
@@ -153,6 +163,7 @@ class TensorTracker(GraphValue):
         stored = static_lookup(self.cls, name)
         if stored is not MISSING and is_data_descriptor(type(stored)):
             write = tx.registry[WRITERS].get(name)
+            check_no_mode(tx, f"Tensor.{name}")
             if write is None:
                 raise GraphBreak(ATTRIBUTE_STORE, f"{self.describe()}.{name} = ...")
             write(tx, self, value)
@@ -185,9 +196,11 @@ class TensorTracker(GraphValue):
 
     # -- operators ---------------------------------------------------------------------------------
     def _asked(self, tx: TraceContext, method: str, other: Tracker) -> Tracker | None:
-        """The result of `__torch_function__` of the other operand, which may be NotImplemented; None where it is not asked."""
+        """The result of `__torch_function__` of a mode or the other operand, which may be NotImplemented; None where none is
+        asked."""
         # These override nothing; they are most operands, so the look-up of their class is saved.
-        if isinstance(other, GraphValue | Constant) or not is_overridden(tx, (other,), {}):
+        is_plain = isinstance(other, GraphValue | Constant) and not tx.changes.overrides.modes
+        if is_plain or not is_overridden(tx, (other,), {}):
             return None
         return ask_operands(tx, getattr(torch.Tensor, method), self, other)
 
@@ -234,6 +247,8 @@ class TensorTracker(GraphValue):
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """A node of the function of `operator`."""
+        if tx.changes.overrides.asks_modes():
+            return ask_operands(tx, _UNARY[symbol], self)
         return record(tx, _UNARY[symbol], (self,))
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
@@ -245,6 +260,7 @@ class TensorTracker(GraphValue):
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """As a rule the tensor itself: its truth is known at run time only."""
+        check_no_mode(tx, "Tensor.__bool__")
         return tx.registry.get_single(TRUTH)(tx, self)
 
     def hash_key(self, tx: TraceContext) -> Hashable:
@@ -256,7 +272,10 @@ class TensorTracker(GraphValue):
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:
         """`x[key]`; with a symbolic int in the key, or a tensor that is read as one, see `subscripts`."""
         # torch asks a tensor of a subclass that is the key, as any other operand.
-        if key.builtin_part is not None and tx.changes.overrides.is_watched and is_overridden(tx, (key,), {}):
+        overrides = tx.changes.overrides
+        if (overrides.modes or (key.builtin_part is not None and overrides.is_watched)) and is_overridden(
+            tx, (key,), {}
+        ):
             return ask_operands(tx, torch.Tensor.__getitem__, self, key)
         key = with_index_tensors(tx, key)
         parts = parts_of(key, self.fake.dim())
@@ -271,6 +290,9 @@ class TensorTracker(GraphValue):
 
     def set_subscript(self, tx: TraceContext, key: Tracker, value: Tracker) -> None:
         """`x[key] = value`, as `subscript`."""
+        if tx.changes.overrides.asks_modes():
+            ask_operands(tx, torch.Tensor.__setitem__, self, key, value)
+            return
         key = with_index_tensors(tx, key)
         parts = parts_of(key, self.fake.dim(), is_store=True)
         if parts is not None:
@@ -287,12 +309,14 @@ class TensorTracker(GraphValue):
 
     def iterate(self, tx: TraceContext) -> Tracker:
         """`iter(x.unbind(0))`, as in torch; TypeError for a 0-d tensor."""
+        check_no_mode(tx, "Tensor.__iter__")
         if self.fake.dim() == 0:
             raise_observed(tx, TypeError, "iteration over a 0-d tensor")
         return record(tx, "unbind", (self, Constant(0))).iterate(tx)
 
     def length(self, tx: TraceContext) -> Tracker:
         """`len(x)`: the first size; TypeError for a 0-d tensor."""
+        check_no_mode(tx, "Tensor.__len__")
         refuse_replaced("__len__")
         if self.fake.dim() == 0:
             raise_observed(tx, TypeError, "len() of a 0-d tensor")

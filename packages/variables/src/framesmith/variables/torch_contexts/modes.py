@@ -18,7 +18,7 @@ from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core import Constant, Keywords, Setting, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.results import record_node
+from framesmith.variables.graph_nodes.results import check_modes, record_node
 
 ROWS: Final = Rows()
 
@@ -37,6 +37,8 @@ def _turn(
     named = keywords or {}
     if not all(argument.is_python_constant() for argument in (*args, *named.values())):
         raise GraphBreak(BACKEND_LIMIT, f"{setter.__name__}() with a value that is not known")
+    # a mode of the caller would see that it is restored after the trace
+    check_modes()
     # Before the setter: `touch` reads the value that is restored after the trace.
     if setting is not None:
         tx.changes.ambient.touch(setting)

@@ -269,7 +269,7 @@ def exit_mark(tx: TraceContext, mark: Tracker) -> Tracker:
     return Constant(None)
 
 
-@ROWS.call(torch._C._push_on_torch_function_stack, torch._C._push_on_torch_dispatch_stack)
+@ROWS.call(torch._C._push_on_torch_dispatch_stack)
 def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
-    """Break the graph: a mode sees every operation, also those of a graph, so it is entered natively."""
-    raise GraphBreak(CONTEXT_MANAGER, "a torch-function or dispatch mode")
+    """Break the graph: a dispatch mode sees every operation, also those of a graph, so it is entered natively."""
+    raise GraphBreak(CONTEXT_MANAGER, "a dispatch mode")

@@ -49,7 +49,6 @@ _SETTLED: Final[tuple[Question, ...]] = (
     torch._C._is_any_autocast_enabled,
     torch._C._get_deterministic_algorithms,
     torch._C._get_deterministic_algorithms_warn_only,
-    torch._C._len_torch_function_stack,
     torch._C._len_torch_dispatch_stack,
     torch._C._get_privateuse1_backend_name,
     torch.cuda.is_available,
@@ -109,6 +108,14 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (False, torch._C._is_tracing),
     (None, torch._C._log_api_usage_once),
 )
+
+QUESTIONS: Final[tuple[object, ...]] = (
+    *_SETTLED,
+    *(question for _, question in _FIXED),
+    torch.compiler.is_compiling,
+    torch._utils.is_compiling,
+)
+"""Questions that torch answers without asking a mode."""
 
 
 @ROWS.call(torch.compiler.is_compiling, torch._utils.is_compiling)

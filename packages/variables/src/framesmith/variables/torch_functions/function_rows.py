@@ -38,6 +38,7 @@ from framesmith.variables.core import (
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
+from framesmith.variables.graph_nodes.results import check_no_mode
 from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator, record_function
 
 ROWS: Final = Rows()
@@ -161,6 +162,7 @@ class OperatorTracker(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """A call of its row if it has one, else a node of the graph."""
+        check_no_mode(tx, f"{self.value}()")
         row = row_of(tx.registry, self.value)
         if row is not None:
             return row.begin(tx, args, kwargs)

@@ -1,0 +1,141 @@
+"""The stack of torch-function modes: a mode that the program enters in the trace is asked while tracing, and not in the graph.
+
+What is below the entered ones are those of the caller, which torch's own stack has. Blocks that are open where the trace ends
+are entered after the graph. How a mode is asked is in `subclasses.dispatch`.
+"""
+
+from collections.abc import Iterator
+from types import BuiltinFunctionType, GetSetDescriptorType, MethodWrapperType
+from typing import Final, final
+
+import torch
+from torch.utils._device import DeviceContext
+
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import CONTEXT_MANAGER
+from framesmith.guards.sources import Pinned
+from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
+from framesmith.variables.core.overrides import DEFAULT
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import callable_name
+from framesmith.variables.graph_nodes.results import check_no_mode
+from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.torch_functions.folded import QUESTIONS
+
+ROWS: Final = Rows()
+
+_PUSH: Final = torch._C._push_on_torch_function_stack
+_POP: Final = torch._C._pop_torch_function_stack
+
+
+@final
+class OpenMode(Tracker):
+    """A mode that is entered, which is replayed as a change of torch's stack where the trace ends in its block."""
+
+    def __init__(self, mode: Tracker) -> None:
+        self.mode = mode
+        # Any source will do: it makes the log replay the block. It is never loaded.
+        self.source = Pinned(_PUSH, _PUSH.__name__)
+
+    @property
+    def python_type(self) -> type:
+        """The class of the mode."""
+        return self.mode.python_type
+
+    def children(self) -> Iterator[Tracker]:
+        """The mode."""
+        yield self.mode
+
+    def replay(self, writer: Writer) -> None:
+        """Enter the mode."""
+        writer.statement(f"{writer.constant(_PUSH, 'push_mode')}({writer.value(self.mode)})")
+
+
+def _depth_of_caller(tx: TraceContext) -> int:
+    with tx.graph.pause_recording():
+        return torch._C._len_torch_function_stack()
+
+
+@ROWS.call(_PUSH)
+def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
+    """Enter a mode; from now on calls of torch ask it. Breaks the graph for a mode that is not written in Python."""
+    mode = mode.realize()
+    if not isinstance(mode, InstanceTracker) or issubclass(mode.python_type, DeviceContext):
+        raise GraphBreak(CONTEXT_MANAGER, f"a torch-function mode, {mode.describe()}")
+    block = OpenMode(mode)
+    tx.changes.note(block)
+    overrides = tx.changes.overrides
+    overrides.modes.append(block)
+    overrides.is_watched = True
+    return Constant(None)
+
+
+@ROWS.call(_POP)
+def pop_mode(tx: TraceContext) -> Tracker:
+    """Leave the innermost mode and return it. Breaks the graph for one of the caller."""
+    modes = tx.changes.overrides.modes
+    if not modes:
+        raise GraphBreak(CONTEXT_MANAGER, "leaving a torch-function mode that was entered before")
+    block = modes.pop()
+    assert isinstance(block, OpenMode)
+    tx.changes.note(block)
+    tx.changes.forget(block)
+    return block.mode
+
+
+@ROWS.call(torch._C._len_torch_function_stack)
+def count_modes(tx: TraceContext) -> Tracker:
+    """How many modes are entered; those of the caller are guarded."""
+    return Constant(_depth_of_caller(tx) + len(tx.changes.overrides.modes))
+
+
+@ROWS.call(torch._C._get_function_stack_at)
+def mode_at(tx: TraceContext, index: Tracker, /) -> Tracker:
+    """The mode at a position of the stack. Breaks the graph for one of the caller."""
+    position, modes = index.as_python_constant(), tx.changes.overrides.modes
+    assert isinstance(position, int)
+    position -= _depth_of_caller(tx)
+    if not 0 <= position < len(modes):
+        raise GraphBreak(CONTEXT_MANAGER, "a torch-function mode that was entered before")
+    block = modes[position]
+    assert isinstance(block, OpenMode)
+    return block.mode
+
+
+@ROWS.call(torch._C._is_torch_function_mode_enabled)
+def is_torch_function_mode_enabled(tx: TraceContext) -> Tracker:
+    """Whether there is a mode that would be asked at this point; those of the caller are guarded."""
+    overrides = tx.changes.overrides
+    return Constant(not overrides.asks_none() and (bool(overrides.modes) or _depth_of_caller(tx) > 0))
+
+
+_UNSEEN: Final = (
+    _PUSH,
+    _POP,
+    torch._C._len_torch_function_stack,
+    torch._C._get_function_stack_at,
+    torch._C._is_torch_function_mode_enabled,
+    torch._C._is_torch_function_enabled,
+    torch._C._is_torch_function_all_disabled,
+    torch._C._has_torch_function,
+    torch._C._has_torch_function_unary,
+    torch._C._has_torch_function_variadic,
+    torch._C.DisableTorchFunction,
+    torch._C.DisableTorchFunctionSubclass,
+    torch._C._disabled_torch_function_impl,
+    DEFAULT,
+    *QUESTIONS,
+)
+"""Functions of torch that ask no mode, or whose rows do."""
+
+
+def check_is_unseen(tx: TraceContext, key: object) -> None:
+    """Break the graph for functions of torch of which it is not known whether they ask the mode."""
+    is_getter = isinstance(key, MethodWrapperType) and isinstance(key.__self__, GetSetDescriptorType)
+    if is_getter or any(key is one for one in _UNSEEN):
+        return
+    owner = key.__self__ if isinstance(key, BuiltinFunctionType) else key
+    places = (getattr(one, "__module__", None) for one in (key, owner, type(owner)))
+    names = [*places, getattr(owner, "__name__", None)]
+    if any(isinstance(name, str) and name.partition(".")[0] == torch.__name__ for name in names):
+        check_no_mode(tx, f"{callable_name(key)}()")
