@@ -119,3 +119,21 @@ def test_what_a_cleared_cache_held_dies_at_once() -> None:
     result = weakref.ref(k())
     k.cache_clear()
     assert result() is None
+
+
+def test_a_promised_constant_after_a_change():
+    """A cached function that is promised to be constant is called although changes wait for their replay."""
+
+    def answer():
+        return 3
+
+    log, asked = [], functools.lru_cache(torch.compiler.assume_constant_result(answer))
+
+    def run(x):
+        log.append(1)
+        return x * asked()
+
+    compiled = frontend.compile(run, backend="eager", fullgraph=True)
+    for count in (1, 2):
+        assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
+        assert log == [1] * count and asked.cache_info()[:2] == (count - 1, 1)

@@ -40,6 +40,8 @@ class _RealCalls(threading.local):
 
 
 _real_calls: Final = _RealCalls()
+_PROMISE: Final = "_dynamo_marked_constant"
+"""The attribute that `torch.compiler.assume_constant_result` sets."""
 _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
@@ -95,8 +97,8 @@ class CachedFunctionTracker(Tracker):
         waiting = any(
             not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed_trackers()
         )
-        # a stored result runs no code, so what waits for replay cannot be seen
-        if waiting and not stored.is_stored(self.value):
+        # a stored result runs no code, so what waits for replay cannot be seen; nor does what is promised to be constant see it
+        if waiting and not stored.is_stored(self.value) and not self._is_promised():
             # once the cache holds the result, a trace without this break is right
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
@@ -113,6 +115,11 @@ class CachedFunctionTracker(Tracker):
         _real_calls.calls.append((self.value, stored.key))
         # traces that failed leave their calls behind, which no entry takes off
         del _real_calls.calls[:-_MOST_MADE]
+
+    def _is_promised(self) -> bool:
+        """Whether the cached function is marked with `torch.compiler.assume_constant_result`."""
+        function = vars(self.value).get("__wrapped__")
+        return isinstance(function, FunctionType) and bool(vars(function).get(_PROMISE))
 
     def _known(self, tx: TraceContext, argument: Tracker) -> object:
         """The value of an argument: a constant, or an existing object, guarded by identity. Others break the graph."""
