@@ -153,6 +153,11 @@ class Interpreter:
         frame.current = index
         frame.index = index + 1
         OPCODES.steps[operation.kind](self.machine, operation)
+        let_go = self.machine.tx.changes.let_go
+        if let_go:
+            values = let_go.copy()
+            let_go.clear()
+            drop_references(self.machine, values)
 
     # -- exceptions --------------------------------------------------------------------------------
     def _unwind_inside(self, error: ObservedException) -> None:

@@ -92,21 +92,24 @@ class SliceIterator(IteratorTracker):
         skip = self.start if self.stop is None else min(self.start, self.stop)
         for _ in range(skip):
             if self.take(tx, self.part) is None:
-                self.part = None
-                return None
+                return self._end(tx)
         if self.stop is not None and self.start >= self.stop:
-            self.part = None
-            return None
+            return self._end(tx)
         item = self.take(tx, self.part)
         if item is None:
-            self.part = None
-            return None
+            return self._end(tx)
         if self.stop is not None:
             self.stop -= self.start + 1
         self.start = self.step - 1
         if self.stop is not None and self.start > self.stop:
             self.start = self.stop  # CPython steps no further than `stop`
         return item
+
+    def _end(self, tx: TraceContext) -> None:
+        """Let go of the iterator: a generator that nothing else holds is closed."""
+        if self.part is not None:
+            tx.changes.let_go.append(self.part)
+        self.part = None
 
     def children(self) -> Iterator[Tracker]:
         """The iterator."""

@@ -76,6 +76,8 @@ class MutationLog(Generic[V]):
     `has_identity_keys`: `id(x)` of an existing object, or the number of the thread, was looked up as a key, unread;
     `exact_identities`: it is to be read. `has_number_keys`: a symbolic number was.
 
+    `let_go` are values that an object let go of in the present step, which may end with that.
+
     `readers` are told what the trace reads while they watch; `native_reads` are those of Python code that the graph runs as it is.
 
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
@@ -100,6 +102,7 @@ class MutationLog(Generic[V]):
         self._changed: dict[int, V] = {}
         self._keys: dict[int, V] = {}
         self._watching: list[list[V]] = []
+        self.let_go: list[V] = []
         self.readers: list[ReadWatcher[V]] = []
         self.native_reads: list[ReadWatcher[V]] = []
         self.on_change: Callable[[V], None] | None = None  # told before it changes
