@@ -137,3 +137,31 @@ def test_a_promised_constant_after_a_change():
     for count in (1, 2):
         assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
         assert log == [1] * count and asked.cache_info()[:2] == (count - 1, 1)
+
+
+@pytest.mark.parametrize("failures", [1, 2, 9])
+def test_a_function_that_raises_is_called_once(failures):
+    def make():
+        calls = []
+
+        @functools.cache
+        def load(key):
+            calls.append(key)
+            if len(calls) <= failures:
+                raise ValueError(f"attempt {len(calls)}")
+            return 7
+
+        def run(x):
+            calls.append("begin")
+            try:
+                return x * load(1)
+            except ValueError as error:
+                return str(error)
+
+        return run, calls
+
+    (run, expected), (original, found) = make(), make()
+    compiled = frontend.compile(original, backend="eager")
+    for _ in range(5):
+        assert repr(compiled(torch.ones(1))) == repr(run(torch.ones(1)))
+        assert found == expected

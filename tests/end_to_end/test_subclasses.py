@@ -365,3 +365,22 @@ def test_lazy_modules_are_one_graph_from_their_second_call_on():
     first = compiled(x)
     assert type(model[0]) is torch.nn.Linear and not report
     assert torch.equal(compiled(x), first) and len(report) == 1
+
+
+def test_a_class_that_makes_its_tensors_of_data():
+    class Labelled(torch.Tensor):
+        def __new__(cls, data, label):
+            made = torch.Tensor._make_subclass(cls, data)
+            made.label = label
+            return made
+
+    def run(x):
+        made = Labelled(x, "label")
+        made.add_(1)
+        weight = x.clone().requires_grad_()
+        free = torch.Tensor._make_subclass(Labelled, weight * 2)
+        return made * 2, made.label, type(made).__name__, x, free.grad_fn is None, (free * weight).sum()
+
+    compiled = frontend.compile(run, backend="eager", fullgraph=True)
+    for _ in range(2):
+        assert repr(compiled(torch.ones(3))) == repr(run(torch.ones(3)))

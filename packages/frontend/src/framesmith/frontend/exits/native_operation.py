@@ -24,6 +24,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION
 from framesmith.graph.failures import Replay
 from framesmith.guards.names import PREFIX
+from framesmith.variables.callables.cached_functions import CachedFunctionTracker, has_raised, raise_or_call
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
@@ -105,11 +106,17 @@ class NativeOperation:
             None if isinstance(value, Null) else writer.value(value) for value in operands[len(texts) :]
         ]
         inlined, operation = self._machine.frames[1:], self._machine.frame.operation
-        if inlined and operation.kind in CALLS:
+        if operation.kind in CALLS:
             callee = 1 if isinstance(operands[0], Null) else 0
-            if names_its_caller(operands[callee]):  # ADR 0016
-                stands = writer.constant(synthetic_frame_for(inlined), "stands_for")
-                texts[callee] = f"{writer.constant(partial, 'partial')}({stands}, {texts[callee]})"
+            function = operands[callee].realize()
+            before = None
+            if inlined and names_its_caller(function):  # ADR 0016
+                before = writer.constant(synthetic_frame_for(inlined), "stands_for")
+            # the trace has made this call: the program makes it once
+            elif isinstance(function, CachedFunctionTracker) and has_raised(function.value):
+                before = writer.constant(raise_or_call, "raise_or_call")
+            if before is not None:
+                texts[callee] = f"{writer.constant(partial, 'partial')}({before}, {texts[callee]})"
         bind = Bind(writer.constant, self._machine, operands)
         return write(operation, texts, bind)
 

@@ -10,7 +10,7 @@ import gc
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from types import FunctionType
+from types import FunctionType, TracebackType
 from typing import Final, final
 
 import torch
@@ -33,10 +33,11 @@ _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
 @final
 class _RealCalls(threading.local):
     """Calls that the trace of this thread made for real. The first run of the entry that the trace leads to skips them;
-    the thread that traced runs the entry next."""
+    the thread that traced runs the entry next. `failed`: the function that raised, and what; its call breaks the graph."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, Hashable]] = []
+        self.failed: tuple[object, Exception] | None = None
 
 
 _real_calls: Final = _RealCalls()
@@ -107,7 +108,10 @@ class CachedFunctionTracker(Tracker):
             try:
                 result = stored.make(self.value)
             # eager raises in each call, since lru_cache stores no exception
-            except Exception:
+            except Exception as error:
+                # from the frame of the function on: those before are of the trace
+                error.__traceback__ = _without_own_frames(error.__traceback__)
+                _real_calls.failed = (self.value, error)
                 self.unsupported("calling it: it raises")
         # the cache may have been cleared, or the result pushed out, by the function itself
         if not stored.is_stored(self.value) or stored(self.value) is not result:
@@ -212,6 +216,29 @@ def call_unless_made(function: Callable[..., object], call: CachedResult) -> Non
         _real_calls.calls.remove((function, call.key))
     else:
         call.make(function)
+
+
+def has_raised(function: object) -> bool:
+    """Whether the call of this function that comes next in this thread was made while tracing, and raised."""
+    return _real_calls.failed is not None and _real_calls.failed[0] is function
+
+
+def raise_or_call(function: Callable[..., object], *args: object, **kwargs: object) -> object:
+    """Raise what a call of the function raised while tracing, once; else call it."""
+    if not has_raised(function) or _real_calls.failed is None:
+        return function(*args, **kwargs)
+    error = _real_calls.failed[1]
+    _real_calls.failed = None
+    try:
+        raise error
+    finally:
+        del error  # its traceback refers to this frame: a ring
+
+
+def _without_own_frames(traceback: TracebackType | None) -> TracebackType | None:
+    while traceback is not None and traceback.tb_frame.f_globals.get("__name__") == __name__:
+        traceback = traceback.tb_next
+    return traceback
 
 
 def _cache_content(function: object) -> tuple[dict[Hashable, object], list[object]]:

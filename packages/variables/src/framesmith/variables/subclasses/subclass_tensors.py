@@ -290,6 +290,27 @@ def as_subclass(tx: TraceContext, self: Tracker, cls: Tracker) -> Tracker:
     return convert_tensor(tx, inner, kind)
 
 
+@ROWS.call(torch.Tensor._make_subclass)
+def make_subclass(
+    tx: TraceContext, cls: Tracker, data: Tracker, require_grad: Tracker | None = None
+) -> Tracker:
+    """`torch.Tensor._make_subclass(cls, data)`: a detached tensor of the class over the same memory. A new leaf breaks the graph."""
+    kind, inner = getattr(cls, "value", None), inner_of(data)
+    is_leaf = require_grad is not None and require_grad.truth(tx) is not False
+    if (
+        is_leaf
+        or not isinstance(inner, TensorTracker)
+        or not isinstance(kind, type)
+        or not issubclass(kind, torch.Tensor)
+        or kind is torch.Tensor
+        or not is_convertible(kind)
+    ):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"_make_subclass({cls.describe()}, {data.describe()})")
+    detached = wrap_result(tx, call_node(tx, "detach", (inner.graph_node(tx),)))
+    assert isinstance(detached, TensorTracker)
+    return make_subclass_tensor(tx, kind, detached)
+
+
 def convert_tensor(tx: TraceContext, inner: TensorTracker, cls: type) -> Tracker:
     """A tensor of the class, or a plain one, over the memory of a tensor."""
     # The graph has plain tensors only; the class is put on where the tensor leaves the graph.
