@@ -3,7 +3,10 @@
 import sys
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 KINDS = ["print()", "x.sum().item()", "torch._dynamo.graph_break()"]
 
@@ -28,3 +31,62 @@ def f(x, l):
     log.append('after')
     return y, list(log)
 """)
+
+
+class Counted:
+    """Notes its end."""
+
+    noted = []
+
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self):
+        Counted.noted.append(self.name)
+
+
+def three_variables(x):
+    late = Counted("first")
+    early = Counted("second")
+    middle = Counted("third")
+    return x * 2
+
+
+def containers(x):
+    pair = (Counted("one"), Counted("two"))
+    table = {"k": Counted("three"), "j": Counted("four")}
+    return x * 2
+
+
+def of_an_inner_frame(x):
+    return three_variables(x) + 1
+
+
+def one_is_returned(x):
+    late = Counted("first")
+    early = Counted("second")
+    middle = Counted("third")
+    return x * 2, early
+
+
+def of_arguments_too(x, *given):
+    late = Counted("first")
+    early = Counted("second")
+    return x + len(given)
+
+
+@pytest.mark.parametrize(
+    "function", [three_variables, containers, of_an_inner_frame, one_is_returned, of_arguments_too]
+)
+def test_variables_end_in_the_order_of_the_frame(function):
+    compiled, kept = frontend.compile(function, backend="eager"), (Counted("a"), Counted("b"))
+
+    def observe(called):
+        Counted.noted.clear()
+        result = called(torch.ones(2), *(kept if function is of_arguments_too else ()))
+        Counted.noted.append("returned")
+        del result
+        return Counted.noted.copy()
+
+    for _ in range(3):
+        assert observe(compiled) == observe(function)

@@ -24,10 +24,13 @@ from framesmith.frontend.tracing.finalizers import (
     may_be_weakly_referenced,
     may_end_observably,
     real_object,
+    variables_of,
 )
-from framesmith.frontend.tracing.machine import Machine, SavedException
+from framesmith.frontend.tracing.machine import Frame, Machine, SavedException
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.tracing.value_end_state import EndingValue
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import VALUE_ENDS
 from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, static_lookup
 from framesmith.guards.finalized import ends_unseen
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
@@ -139,6 +142,29 @@ def find_lost(machine: Machine, endings: Sequence[EndingValue]) -> list[EndingVa
         if not wanted:
             break
     return [one for one in endings if id(one.real) in wanted]
+
+
+def check_order_of_ends(machine: Machine, frame: Frame) -> None:
+    """Raise GraphBreak if several variables of a frame that returns let go of values whose end is seen by the program: CPython does
+    so in an order of its own, which a real frame has."""
+    ends = machine.value_ends.held
+    if len(ends) < 2:
+        return
+    kept = frame.locals.copy(), frame.cells.copy()
+    frame.locals.clear()
+    frame.cells.clear()
+    lost = {id(one.real) for one in find_lost(machine, [*ends.values()])}
+    frame.locals.update(kept[0])
+    frame.cells.update(kept[1])
+    changed = {id(real_object(one)): one for one in machine.tx.changes.changed_trackers()}
+    leading = 0
+    for value in variables_of(frame) if len(lost) > 1 else ():
+        parts = (held_by(machine.tx.registry, one, changed) for one in reachable([value]).values())
+        found = lost & {id(part) for some in parts for part in some}
+        leading += bool(found)
+        lost -= found
+    if leading > 1:
+        raise GraphBreak(VALUE_ENDS, f"the ends of {leading} variables are seen by the program")
 
 
 def held_by(registry: Registry, tracker: Tracker, changed: Mapping[int, Tracker]) -> Iterator[object]:

@@ -14,6 +14,7 @@ from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Machine, is_stop_iteration
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
+from framesmith.frontend.tracing.value_ends import check_order_of_ends
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import GENERATOR, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
@@ -90,6 +91,7 @@ def return_value(machine: Machine, operation: Operation) -> None:
     """Return from the frame; a generator's frame ends."""
     frame = machine.frame
     held = variables_of(frame)
+    check_order_of_ends(machine, frame)
     if len(machine.frames) == 1:  # the entry ends here, and what only it holds goes with it
         machine.value_ends.until_end += held
         held = [value for value in held if value.source is None]
