@@ -510,3 +510,25 @@ def test_arguments_in_a_tuple_are_explained(kwargs) -> None:
     with pytest.raises(Exception) as caught:
         frontend.export(torch.nn.Linear(2, 2), *args, **kwargs)
     assert "one by one" in caught.value.__notes__[0]
+
+
+def test_the_state_of_the_program_loads_whole():
+    """Other names of shared parameters, and what the graph does not use, are in the module's state too."""
+
+    class Tied(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second, self.unused = (torch.nn.Linear(2, 2) for _ in range(3))
+            self.second.weight = self.first.weight
+            self.register_buffer("count", torch.zeros(()))
+            self.register_buffer("scratch", torch.zeros(()), persistent=False)
+
+        def forward(self, x):
+            return self.second(self.first(x))
+
+    model = Tied()
+    module = frontend.export(model, torch.ones(2)).graph_module
+    assert module.state_dict().keys() == model.state_dict().keys()
+    assert module.second.weight is module.first.weight is model.first.weight
+    module.load_state_dict({name: torch.full_like(value, 2.0) for name, value in model.state_dict().items()})
+    assert torch.equal(module(torch.ones(2))[0], model(torch.ones(2))[0])

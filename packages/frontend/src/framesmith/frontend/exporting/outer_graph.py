@@ -7,7 +7,7 @@ def forward(self, x, k):                                    placeholders: the le
 
 import enum
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any, Final, final
@@ -15,6 +15,7 @@ from typing import Any, Final, final
 import torch
 from torch import fx
 from torch.fx.graph import _PyTreeCodeGen, _PyTreeInfo
+from torch.fx.graph_module import _assign_attr
 from torch.utils import _pytree as pytree
 
 from framesmith.frontend.build_entry import BuiltEntry
@@ -105,7 +106,9 @@ class OuterGraph:
         module = fx.GraphModule(self._attributes, self._graph)
         self._graph.lint()
         # fx registers all buffers as persistent
-        keep_persistence(module, self._example.target.persistent)
+        saved = self._example.target.saved
+        keep_persistence(module, saved.keys())
+        complete_state(module, saved)
         module.register_forward_pre_hook(self._make_check(), with_kwargs=True)
         return module
 
@@ -181,6 +184,15 @@ def keep_persistence(module: torch.nn.Module, persistent: Collection[str]) -> No
         for name in part._buffers:
             if (f"{prefix}.{name}" if prefix else name) not in persistent:
                 part._non_persistent_buffers_set.add(name)
+
+
+def complete_state(module: torch.nn.Module, saved: Mapping[str, torch.Tensor]) -> None:
+    """Add what the program's `state_dict` has besides: other names of shared tensors, and what the graph does not use."""
+    there = {name for name, _ in module.named_parameters(remove_duplicate=False)}
+    there.update(name for name, _ in module.named_buffers(remove_duplicate=False))
+    for name, tensor in saved.items():
+        if not any(_overlaps(name, known) for known in there):
+            _assign_attr(tensor, module, name)
 
 
 def _overlaps(name: str, other: str) -> bool:

@@ -21,7 +21,7 @@ class ExportTarget:
     """A function with the arguments that are part of the program: the module of a call, what a `partial` holds.
 
     `signature` is that of what the user calls. `tensors`: parameters, buffers and other tensors of the module, by `id`, with
-    their dotted names; those in `persistent` are in its `state_dict`.
+    their dotted names; those in `saved` are in its `state_dict`.
     """
 
     function: FunctionType
@@ -32,10 +32,14 @@ class ExportTarget:
     definition: MethodDefinition | None = None
 
     @property
-    def persistent(self) -> frozenset[str]:
-        """The names of the module's buffers and parameters that are saved."""
+    def saved(self) -> dict[str, torch.Tensor]:
+        """The buffers and parameters of the module that are saved, by each of their dotted names."""
         owner = self.fixed[0] if self.tensors else None
-        return frozenset(owner.state_dict() if isinstance(owner, torch.nn.Module) else ())
+        if not isinstance(owner, torch.nn.Module):
+            return {}
+        names = owner.state_dict().keys()
+        held = (*owner.named_parameters(remove_duplicate=False), *owner.named_buffers(remove_duplicate=False))
+        return {name: tensor for name, tensor in held if name in names}
 
     def as_called(self) -> Callable[..., None]:
         """A callable with the signature of what the user calls: a `torch.export.ShapesCollection` binds the arguments to it."""
