@@ -10,6 +10,7 @@ import contextvars
 import functools
 import itertools
 import operator
+import threading
 import types
 import typing
 import weakref
@@ -28,6 +29,7 @@ from framesmith.variables import Tracker, catalog
 from framesmith.variables.core import Lazy
 
 VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("variable")
+LOCAL = threading.local()
 GROUP = dist.ProcessGroup(0, 2)
 OTHER_VARIABLE: contextvars.ContextVar[int] = contextvars.ContextVar("other")
 
@@ -206,6 +208,7 @@ CASES: dict[str, list[Case]] = {
     "WeakReferenceTracker": [
         Case("x", of(x=weakref.ref(plain)), of(x=plain), lambda found: found()),
     ],
+    "ThreadLocal": [Case("x", of(x=LOCAL), of(x=threading.local()))],
     "ContextVariableTracker": [Case("x", of(x=VARIABLE), of(x=OTHER_VARIABLE))],
     "ProcessGroupTracker": [Case("x", of(x=GROUP), of(x=dist.ProcessGroup(0, 2)), lambda made: made.size())],
     "TokenTracker": [Case("x.set(1)", of(x=VARIABLE), of(x=OTHER_VARIABLE), lambda token: token.var.get())],

@@ -98,6 +98,7 @@ from framesmith.variables.objects import (
     simple_namespaces,
     static_attributes,
     super_objects,
+    thread_locals,
     typing_objects,
     weak_references,
 )
@@ -205,6 +206,7 @@ OBJECTS: Final[Family] = (
     simple_namespaces.ROWS,
     static_attributes.ROWS,
     super_objects.ROWS,
+    thread_locals.ROWS,
     typing_objects.ROWS,
     weak_references.ROWS,
     context_variables.ROWS,

@@ -88,16 +88,11 @@ class SliceIterator(IteratorTracker):
         tx.changes.note(self)
         if self.part is None:
             return None
-        # not past `stop`: items behind it stay in the input, which the program may share
-        skip = self.start if self.stop is None else min(self.start, self.stop)
-        for _ in range(skip):
-            if self.take(tx, self.part) is None:
-                return self._end(tx)
-        if self.stop is not None and self.start >= self.stop:
-            return self._end(tx)
-        item = self.take(tx, self.part)
-        if item is None:
-            return self._end(tx)
+        item = self._take_next(tx, self.part)
+        if item is None:  # a generator that nothing else holds is closed at once
+            tx.changes.let_go.append(self.part)
+            self.part = None
+            return None
         if self.stop is not None:
             self.stop -= self.start + 1
         self.start = self.step - 1
@@ -105,11 +100,13 @@ class SliceIterator(IteratorTracker):
             self.start = self.stop  # CPython steps no further than `stop`
         return item
 
-    def _end(self, tx: TraceContext) -> None:
-        """Let go of the iterator: a generator that nothing else holds is closed."""
-        if self.part is not None:
-            tx.changes.let_go.append(self.part)
-        self.part = None
+    def _take_next(self, tx: TraceContext, part: Tracker) -> Tracker | None:
+        # not past `stop`: items behind it stay in the input, which the program may share
+        skip = self.start if self.stop is None else min(self.start, self.stop)
+        for _ in range(skip):
+            if self.take(tx, part) is None:
+                return None
+        return None if self.stop is not None and self.start >= self.stop else self.take(tx, part)
 
     def children(self) -> Iterator[Tracker]:
         """The iterator."""

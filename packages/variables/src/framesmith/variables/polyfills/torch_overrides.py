@@ -1,6 +1,7 @@
 """Polyfills of what C code of torch does with the operands that have `__torch_function__`."""
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from torch._C import (
     _get_function_stack_at,
@@ -8,9 +9,16 @@ from torch._C import (
     _pop_torch_function_stack,
     _push_on_torch_function_stack,
 )
-from torch.overrides import TorchFunctionMode
 
 from framesmith.variables.polyfills.declined_calls import decline
+
+
+class Overriding(Protocol):
+    """A mode, as far as it is asked."""
+
+    def __torch_function__(
+        self, function: object, types: tuple[type, ...], args: tuple[object, ...], *rest: object
+    ) -> object: ...
 
 
 def ask_in_turn(
@@ -47,7 +55,7 @@ def ask_in_turn(
 
 def ask_mode(function: object, types: tuple[type, ...], args: tuple[object, ...], *rest: object) -> object:
     """The answer of the innermost mode, which is not entered while it is asked."""
-    mode: TorchFunctionMode = _pop_torch_function_stack()
+    mode: Overriding = _pop_torch_function_stack()
     try:
         return mode.__torch_function__(function, types, args, *rest)
     finally:
