@@ -33,11 +33,11 @@ _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
 @final
 class _RealCalls(threading.local):
     """Calls that the trace of this thread made for real. The first run of the entry that the trace leads to skips them;
-    the thread that traced runs the entry next. `failed`: the function that raised, and what; its call breaks the graph."""
+    the thread that traced runs the entry next. `failed`: the function that raised, the key of the call, and what; the call breaks the graph."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, Hashable]] = []
-        self.failed: tuple[object, Exception] | None = None
+        self.failed: tuple[object, Hashable, Exception] | None = None
 
 
 _real_calls: Final = _RealCalls()
@@ -75,6 +75,8 @@ class CachedFunctionTracker(Tracker):
         self._check_size(stored)
         # a call that the program makes twice is made twice: counters and order of eviction show it
         earlier = Counter(call.key for call in self._calls)[stored.key]
+        if has_raised(self.value) and _real_calls.failed is not None and _real_calls.failed[1] == stored.key:
+            _real_calls.failed = None  # of a trace that came to nothing
         # an earlier attempt of this trace made the call already: the program makes it once
         is_made = earlier < _real_calls.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
         if not is_made:
@@ -111,7 +113,7 @@ class CachedFunctionTracker(Tracker):
             except Exception as error:
                 # from the frame of the function on: those before are of the trace
                 error.__traceback__ = _without_own_frames(error.__traceback__)
-                _real_calls.failed = (self.value, error)
+                _real_calls.failed = (self.value, stored.key, error)
                 self.unsupported("calling it: it raises")
         # the cache may have been cleared, or the result pushed out, by the function itself
         if not stored.is_stored(self.value) or stored(self.value) is not result:
@@ -227,7 +229,7 @@ def raise_or_call(function: Callable[..., object], *args: object, **kwargs: obje
     """Raise what a call of the function raised while tracing, once; else call it."""
     if not has_raised(function) or _real_calls.failed is None:
         return function(*args, **kwargs)
-    error = _real_calls.failed[1]
+    error = _real_calls.failed[2]
     _real_calls.failed = None
     try:
         raise error
