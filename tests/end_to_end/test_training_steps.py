@@ -77,6 +77,15 @@ OPTIMIZERS = (
     "Adadelta(model.parameters())",
     "Adamax(model.parameters(), 0.01)",
     "Rprop(model.parameters(), 0.01)",
+    "NAdam(model.parameters(), 0.01, weight_decay=0.1, decoupled_weight_decay=True)",
+    "NAdam(model.parameters(), 0.01, foreach=False)",
+    "ASGD(model.parameters(), 0.05, weight_decay=0.1)",
+    "ASGD(model.parameters(), 0.05, foreach=False, maximize=True)",
+    "Adafactor(model.parameters(), 0.05, weight_decay=0.1)",
+    "Adafactor(model.parameters(), 0.05, foreach=True, maximize=True)",
+    "SGD(model.parameters(), torch.tensor(0.1), foreach=True)",
+    "RMSprop(model.parameters(), torch.tensor(0.1), foreach=True)",
+    "Adadelta(model.parameters(), torch.tensor(0.1), foreach=True)",
 )
 
 

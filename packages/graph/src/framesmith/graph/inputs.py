@@ -72,6 +72,8 @@ class Inputs:
         self.versions: dict[Source, int] = {}  # of their fakes at first
         self.memories: set[int] = set()  # the storages of their fakes
         self.inference: set[int] = set()  # the storages of those made in inference mode
+        self._sharing: dict[int, set[int]] = {}  # the storages of fakes, by that of the existing tensors
+        self._places: dict[int, int] = {}  # the storage of an existing tensor, by that of its fake
 
     def find(self, source: Source) -> Input | None:
         """The entry of a source, if there is one."""
@@ -84,6 +86,11 @@ class Inputs:
         if isinstance(fake, torch.Tensor):
             memory = storage_of(fake)
             self.memories.add(memory)
+            if type(entry.value) in PLAIN_TENSORS and fake.layout is torch.strided:
+                assert isinstance(entry.value, torch.Tensor)
+                place = entry.value.untyped_storage()._cdata
+                self._places[memory] = place
+                self._sharing.setdefault(place, set()).add(memory)
             if fake.is_inference():
                 self.inference.add(memory)
             else:
@@ -92,6 +99,14 @@ class Inputs:
         self._entries[entry.source] = entry
         self._fakes[entry.source] = fake
         self.ever.append(entry)
+
+    def share_memory(self, fake: torch.Tensor) -> bool:
+        """Whether this is the fake of an input that may share memory with another one, which their fakes do not."""
+        memory = storage_of(fake)
+        if memory not in self.memories:
+            return False
+        place = self._places.get(memory)
+        return place is None or len(self._sharing[place]) > 1
 
     def recall(self, source: Source) -> object:
         """The example a source had before, or None: an input that was rolled back gets it again."""

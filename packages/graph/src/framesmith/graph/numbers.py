@@ -5,7 +5,7 @@ bias = 1 - power(beta, as_number(step))      the graph: 0-d tensors of float64, 
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import torch
@@ -38,6 +38,30 @@ def divide(dividend: _Number, divisor: _Number) -> torch.Tensor:
 
 
 @only_computes
+def smallest(*operands: _Number) -> torch.Tensor:
+    """`min(a, b, ...)` of such numbers: the first one unless another is smaller, also where one is NaN."""
+    return _compute(min, *operands)
+
+
+@only_computes
+def largest(*operands: _Number) -> torch.Tensor:
+    """`max(a, b, ...)` of such numbers."""
+    return _compute(max, *operands)
+
+
+def _select(function: Callable[..., object], operands: Sequence[_Number]) -> torch.Tensor:
+    """`min` or `max` by tensors alone."""
+    is_better = operator.lt if function is min else operator.gt
+    best, *others = (
+        torch.scalar_tensor(one, dtype=torch.float64) if isinstance(one, int | float) else one
+        for one in operands
+    )
+    for one in others:
+        best = torch.where(is_better(one, best), one, best)
+    return best
+
+
+@only_computes
 def raise_tensor(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
     """`base ** exponent` of a tensor and such a number; the kernels for a number have shortcuts for 2, 3, 0.5 ..., which round otherwise
     than those for two tensors."""
@@ -56,6 +80,8 @@ def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tenso
         result = function(*(one.item() if isinstance(one, torch.Tensor) else one for one in operands))
         if isinstance(result, float):
             return torch.tensor(result, dtype=torch.float64)
+    if function in (min, max):
+        return _select(function, operands)
     result = function(*operands)
     assert isinstance(result, torch.Tensor)
     return result
@@ -64,7 +90,7 @@ def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tenso
 _IS_NUMBER: Final = "framesmith_is_number"
 _ARITHMETIC: Final = frozenset(
     map(id, (
-        as_number, power, divide, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+        as_number, power, divide, smallest, largest, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
         operator.mod, operator.pow, operator.neg, operator.pos, operator.abs,
     ))
 )  # fmt: skip

@@ -56,6 +56,7 @@ from framesmith.graph.symbols import SymbolNodes, refuse_fixed
 from framesmith.graph.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.tracing_span import TracingSpan
 from framesmith.graph.verify_numbers import verify_numbers
+from framesmith.graph.writes import Writes
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
@@ -97,8 +98,10 @@ class Recorder:
         self.on_warning: Callable[[str], None] | None = None  # told of an operation that has warned
         self.step = 0
         self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs
+        self.keeps_numbers = False  # eager has numbers where the graph has tensors (`graph.numbers`)
         self.fallible: FallibleWatch | None = None
         self.has_changes = False
+        self.writes = Writes(self._inputs)
         self.asks_no_subclass = False  # there are tensors of subclasses, which the trace asks by itself
         self._count = 0
 
@@ -323,6 +326,8 @@ class Recorder:
         meta[IMPURE] = impure
         meta[STEP] = self.step, 2 * self._count - is_number
         self._count += not is_number
+        if impure:
+            self.writes.note(node)
         self.has_changes = self.has_changes or changes(node)
         if self.has_changes and self.fallible is not None and body is self._root:
             self.fallible.after_recording(node)

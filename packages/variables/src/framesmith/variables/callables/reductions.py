@@ -28,6 +28,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.cpython_messages import find_error_text
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.index import known_compare
@@ -55,6 +56,12 @@ _RANKS: Final = (int, float, complex)
 _NUMBERS: Final = (*_RANKS, bool)
 _ORDERED: Final = (int, float, bool)
 SUM: Final[Callable[..., object]] = sum
+
+
+EXTREMES: Final = Table[type[Tracker], Callable[[TraceContext, str, Sequence[Tracker]], Tracker | None]](
+    "min and max of trackers"
+)
+"""`min(a, b)` and `max(a, b)` where one of the operands is of a class; None where they are compared as any others."""
 
 
 def runs_python(iterable: Tracker) -> bool:
@@ -239,6 +246,12 @@ def _extreme(
         builtin = Builtin(_EXTREMES[name])
         return _EXTREME_IN_ORDER.bind(tx, (given, builtin, is_better, text, *otherwise), {})
     items = iter(operands) if len(operands) > 1 else take_items(tx, operands[0])
+    if plain and len(operands) > 1:
+        for kind, extreme in tx.registry[EXTREMES].items():
+            if any(isinstance(one.realize(), kind) for one in operands):
+                found = extreme(tx, name, [one.realize() for one in operands])
+                if found is not None:
+                    return found
     first = next(items, None)
     if first is None:
         if default is not None:

@@ -17,7 +17,9 @@ from torch.utils._device import DeviceContext
 from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, NumbersNeeded, register
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import CHANGING_VALUE, TENSOR_ITEM, UNSUPPORTED_VALUE
-from framesmith.graph.infer import CallKind, translate
+from framesmith.graph.infer import CallKind, operation_name, translate
+from framesmith.graph.number_calls import find_factors, find_numbers, round_numbers, with_numbers
+from framesmith.graph.purity import may_mutate
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -194,12 +196,37 @@ def _call(
     # Asked at each operation, since a mode may be entered midway.
     check_modes()
     check_replaced(tx, target)
-    op: CallKind = "call_method" if isinstance(target, str) else "call_function"
     try:
-        return tx.graph.call(op, target, args, kwargs)
+        return _call_operation(tx, target, args, kwargs)
     except FakeFailure as failure:
         # It runs for real then, and raises torch's error in the program.
         raise GraphBreak(OPERATION_RAISES, str(failure)) from failure
+
+
+def _call_operation(
+    tx: TraceContext, target: Callable[..., object] | str, args: tuple[object, ...], kwargs: dict[str, object]
+) -> fx.Node:
+    """Record it; with Python's numbers, where eager has them and they cannot stay tensors (`graph.number_calls`)."""
+    op: CallKind = "call_method" if isinstance(target, str) else "call_function"
+    places = find_numbers(target, args, kwargs, tx.graph.runs_as_captured) if tx.graph.keeps_numbers else ()
+    if not places:
+        try:
+            return tx.graph.call(op, target, args, kwargs)
+        except (GraphBreak, NumbersNeeded) as reason:
+            is_read = isinstance(reason, NumbersNeeded) or reason.kind is TENSOR_ITEM
+            places = find_factors(target, args, kwargs) if is_read and tx.graph.runs_as_captured else ()
+            if not places:
+                raise
+    # A backend that traces again would find no number.
+    if not tx.graph.runs_as_captured:
+        rounded = round_numbers(
+            args, kwargs, places, lambda node: tx.graph.call("call_method", "to", (node, torch.float32))
+        )
+        if rounded is not None:
+            return tx.graph.call(op, target, *rounded)
+        raise GraphBreak(TENSOR_ITEM, f"{operation_name(op, target)} with a number that an optimizer read")
+    function = with_numbers(target, may_mutate(op, target, args, kwargs))
+    return tx.graph.call("call_function", function, (places, args, kwargs))
 
 
 def evaluate(what: str, question: Callable[..., object], *arguments: object, **keywords: object) -> object:

@@ -413,17 +413,22 @@ def _may_be_number(fake: torch.Tensor) -> bool:
 
 def _are_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
     found = [is_number(tx, one) for one in (left, right)]
-    return all(found) or (any(found) and any(isinstance(one, Constant) for one in (left, right)))
+    return any(found) and all(
+        one or side.python_type in (int, float, bool) for one, side in zip(found, (left, right), strict=True)
+    )
 
 
 def round_number(tx: TraceContext, tensor: Tracker, other: Tracker) -> Tracker:
     """The second operand of an operator. One that is a number in eager, where the first is a 0-d tensor, as torch rounds it:
-    two such tensors would be computed in the wider type. Breaks the graph for types that torch rounds in two steps."""
+    two such tensors would be computed in the wider type. For types that torch rounds in two steps, operations get
+    the number, or break the graph."""
     if not isinstance(tensor, TensorTracker) or tensor.fake.dim() or tensor.fake.dtype is torch.float64:
         return other
     if not is_number(tx, other):
         return other
     if tensor.fake.dtype is not torch.float32:
+        if tx.graph.runs_as_captured:
+            return other  # the operation gets the number itself (`graph.number_calls`)
         return tensor.unsupported("an operator with a number that an optimizer read from a tensor")
     return record(tx, "to", (other, Constant(torch.float32)))
 

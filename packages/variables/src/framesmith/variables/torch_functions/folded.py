@@ -16,7 +16,7 @@ import torch._utils
 import torch.compiler
 import torch.distributed
 import torch.overrides
-from torch.optim import adadelta, adam, adamax, asgd, nadam, radam, rmsprop, rprop
+from torch.optim import adadelta, adam, adamax, asgd, nadam, radam, rmsprop, rprop, sgd
 
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
@@ -89,8 +89,13 @@ _CHANGING_NATIVE: Final = (
     "_is_multithreading_enabled", "_is_view_replay_enabled", "_is_fwd_grad_enabled",
 )  # fmt: skip
 # Code of torch that does something else when it is compiled: `nn.Module._call_impl` omits the `always_call` hooks when
-# `forward` raises, and `nn.TransformerEncoder` does not ask the padding mask whether the result has zeros there.
-_AS_IN_EAGER: Final = (torch.nn.Module._call_impl.__code__, torch.nn.TransformerEncoder.forward.__code__)
+# `forward` raises, `nn.TransformerEncoder` does not ask the padding mask whether the result has zeros there, and `SGD` multiplies
+# by a learning rate that is a tensor, which rounds twice, instead of handing it over as `alpha`.
+_AS_IN_EAGER: Final = (
+    torch.nn.Module._call_impl.__code__,
+    torch.nn.TransformerEncoder.forward.__code__,
+    sgd._multi_tensor_sgd.__code__,
+)
 # The steps of optimizers check only in eager that a capturable one is on a device that can capture.
 _STEPS: Final = frozenset(
     step.__code__

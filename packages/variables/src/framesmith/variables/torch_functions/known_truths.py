@@ -17,6 +17,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.compare import FUNCTIONS, compare
 from framesmith.variables.tensors.tensors import TRUTH, TensorTracker
+from framesmith.variables.torch_functions.contents import compare_numbers
 from framesmith.variables.torch_functions.tensor_numbers import INTEGERS, is_captured, read_input
 
 ROWS: Final = Rows()
@@ -27,6 +28,9 @@ _COMPARISONS: Final[Mapping[object, str]] = {function: symbol for symbol, functi
 @ROWS.entry(TRUTH, None)
 def truth(tx: TraceContext, tensor: TensorTracker) -> bool | Tracker:
     """`bool(tensor)`: the tensor itself where its truth is known in the running graph only."""
+    decided = compare_numbers(tx, tensor.graph_node(tx))
+    if decided is not None:
+        return decided.truth(tx)
     # Elsewhere a branch on a tensor breaks the graph, or becomes an assertion.
     if not is_captured(tx) or tensor.fake.dim():
         return tensor

@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from framesmith.graph.numbers import as_number, divide, power, raise_tensor
+from framesmith.graph.numbers import as_number, divide, largest, power, raise_tensor, smallest
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -43,8 +43,14 @@ def _make_fused_row(target: Target) -> Callable[..., Tracker]:
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         value = kwargs.get("value")
-        # Any other form is left to torch, also one that is wrong.
-        if len(args) != 3 or value is None or set(kwargs) != {"value"} or not _stays_tensor(value, *args):
+        # Any other form is left to torch, also one that is wrong; a graph that runs as it is gets the number.
+        if (
+            tx.graph.runs_as_captured
+            or len(args) != 3
+            or value is None
+            or set(kwargs) != {"value"}
+            or not _stays_tensor(value, *args)
+        ):
             return graph_call(tx, target, args, kwargs)
         return graph_call(tx, target, (args[0], binary(tx, "*", args[1], value), args[2]), {})
 
@@ -56,10 +62,16 @@ def _make_scaled_row(target: Target, fused: Target, sign: int = 1) -> Callable[.
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         alpha = kwargs.get("alpha")
-        if len(args) != 2 or alpha is None or set(kwargs) != {"alpha"} or not _stays_tensor(alpha, *args):
+        if (
+            tx.graph.runs_as_captured
+            or len(args) != 2
+            or alpha is None
+            or set(kwargs) != {"alpha"}
+            or not _stays_tensor(alpha, *args)
+        ):
             return graph_call(tx, target, args, kwargs)
         given = {} if sign == 1 else {"value": Constant(sign)}
-        return graph_call(tx, fused, (*args, alpha), given)
+        return graph_call(tx, fused, (*args, round_number(tx, args[0], alpha)), given)
 
     return call
 
@@ -81,8 +93,11 @@ def _make_each_row(target: Target) -> Callable[..., Tracker]:
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         tensors, others = (one.realize() for one in args) if len(args) == 2 else (None, None)
-        if not isinstance(tensors, ListTracker) or not isinstance(others, ListTracker):
+        is_list = isinstance(tensors, ListTracker) and isinstance(others, ListTracker)
+        if tx.graph.runs_as_captured or not is_list:
             return graph_call(tx, target, args, kwargs)
+        assert isinstance(tensors, ListTracker)
+        assert isinstance(others, ListTracker)
         items = [one.realize() for one in others.items]
         # Lists of different lengths are refused by torch.
         for place, one in enumerate(tensors.items[: len(items)]):
@@ -90,6 +105,43 @@ def _make_each_row(target: Target) -> Callable[..., Tracker]:
             if isinstance(tensor, TensorTracker):
                 items[place] = round_number(tx, tensor, items[place])
         return graph_call(tx, target, (tensors, ListTracker(items)), kwargs)
+
+    return call
+
+
+def _make_weight_row(target: Target) -> Callable[..., Tracker]:
+    """The row of `self.lerp(end, weight)`: a weight that is a number in eager is rounded as torch rounds it."""
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        first, *_, weight = (one.realize() for one in args) if len(args) == 3 else (None, None)
+        wide = isinstance(first, TensorTracker) and first.fake.dtype in _EXACT
+        # Where the backend runs the graph itself, the operation gets the number.
+        if tx.graph.runs_as_captured or weight is None or not wide or not is_number(tx, weight):
+            return graph_call(tx, target, args, kwargs)
+        assert isinstance(first, TensorTracker)
+        rounded = graph_call(tx, "to", (weight, Constant(first.fake.dtype)), {})
+        return graph_call(tx, target, (*args[:2], rounded), kwargs)
+
+    return call
+
+
+def _make_weights_row(target: Target, single: str) -> Callable[..., Tracker]:
+    """The row of the same on lists of tensors, with a list of weights, where a backend traces the graph again."""
+    row = _make_weight_row(single)
+
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        lists = [one.realize() for one in args]
+        rows = [one.items for one in lists if isinstance(one, ListTracker | TupleTracker)]
+        is_simple = len(rows) == 3 and len(args) == 3 and not kwargs and len(set(map(len, rows))) == 1
+        if (
+            tx.graph.runs_as_captured
+            or not is_simple
+            or not any(is_number(tx, one.realize()) for one in rows[2])
+        ):
+            return graph_call(tx, target, args, kwargs)
+        for one, end, weight in zip(*rows, strict=True):
+            row(tx, one, end, weight)
+        return Constant(None)
 
     return call
 
@@ -162,6 +214,10 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch.Tensor.sub, _make_scaled_row("sub", "addcmul", -1)),
     (torch.Tensor.sub_, _make_scaled_row("sub_", "addcmul_", -1)),
     (torch.sub, _make_scaled_row(torch.sub, torch.addcmul, -1)),
+    (torch.Tensor.lerp, _make_weight_row("lerp")),
+    (torch.Tensor.lerp_, _make_weight_row("lerp_")),
+    (torch._foreach_add_, _make_each_row(torch._foreach_add_)),
+    (torch._foreach_lerp_, _make_weights_row(torch._foreach_lerp_, "lerp_")),
     (torch._foreach_mul_, _make_each_row(torch._foreach_mul_)),
     (torch._foreach_div_, _make_each_row(torch._foreach_div_)),
     (torch._foreach_addcdiv_, _make_one_by_one_row(torch._foreach_addcdiv_, "addcdiv_")),
@@ -173,5 +229,14 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
 )
 for _key, _handler in _ROWS:
     ROWS.call(_key)(_handler)
-for _function in (as_number, power, divide, raise_tensor):
+
+
+@ROWS.call(as_number)
+def keep_number(tx: TraceContext, tensor: Tracker) -> Tracker:
+    """The number in a tensor, which the graph keeps as a tensor."""
+    tx.graph.keeps_numbers = True
+    return graph_call(tx, as_number, (tensor,), {})
+
+
+for _function in (power, divide, smallest, largest, raise_tensor):
     record_function(ROWS, _function)

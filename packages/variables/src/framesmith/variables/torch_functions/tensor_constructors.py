@@ -13,7 +13,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
-from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.tensors.tensors import TensorTracker, is_number
 from framesmith.variables.torch_functions.graph_calls import graph_call
 from framesmith.variables.torch_functions.tensors_of_items import from_items
 
@@ -32,6 +32,13 @@ def _register(function: Callable[..., object]) -> None:
         convert = tx.registry[TENSOR_SOURCES].get(type(given)) if given is not None else None
         if given is not None and convert is not None:
             return convert(tx, given, dict(kwargs), function is torch.tensor)
+        if (
+            given is not None
+            and set(kwargs) <= {"device"}
+            and is_number(tx, given)
+            and not tx.graph.runs_as_captured
+        ):
+            return graph_call(tx, "to", (given,), {"dtype": Constant(torch.get_default_dtype()), **kwargs})
         if given is not None and reaches_itself(given):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a list that holds itself")
         if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):

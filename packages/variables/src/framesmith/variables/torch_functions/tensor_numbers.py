@@ -5,27 +5,35 @@ symbolic number. That of an input is read before the graph runs, so decisions on
 tensor is known in the running graph only.
 """
 
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph.arguments import example
+from framesmith.graph.numbers import as_number, largest, smallest
 from framesmith.graph.options import is_fixed
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Computed, TensorItem
 from framesmith.variables.callables.constructors import call_float, call_int
+from framesmith.variables.callables.reductions import EXTREMES
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.operations.compare import compare
 from framesmith.variables.symbolic_numbers.computed_numbers import LARGEST_SYMBOLIC, ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import number
-from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.tensors.tensors import TensorTracker, is_number
 from framesmith.variables.torch_functions.graph_calls import graph_call
 from framesmith.variables.torch_functions.method_rows import require_tensor
 
 ROWS: Final = Rows()
 
+_OPTIMIZERS: Final = os.path.dirname(torch.optim.__file__) + os.sep
+_EXTREMES: Final[Mapping[str, Callable[..., torch.Tensor]]] = {"min": smallest, "max": largest}
 INTEGERS: Final = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 
 
@@ -35,9 +43,31 @@ def item(tx: TraceContext, self: Tracker) -> Tracker:
     return _read(tx, self)
 
 
+@ROWS.entry(EXTREMES, TensorTracker)
+def extreme(tx: TraceContext, name: str, operands: Sequence[Tracker]) -> Tracker | None:
+    """`min(a, b)` and `max(a, b)` of floats that optimizers read: floats too, so that nothing has to be decided."""
+    if not all(one.python_type is float or is_number(tx, one) for one in operands):
+        return None
+    return record(tx, _EXTREMES[name], operands)
+
+
 def _read(tx: TraceContext, tensor: Tracker) -> Tracker:
+    if _is_kept(tx, tensor):
+        tx.graph.keeps_numbers = True
+        return record(tx, as_number, (tensor,))
     found = read_input(tx, tensor) if isinstance(tensor, TensorTracker) and is_captured(tx) else None
     return graph_call(tx, "item", (tensor,), {}) if found is None else found
+
+
+def _is_kept(tx: TraceContext, tensor: Tracker) -> bool:
+    """Whether an optimizer of torch reads the number, for which a graph keeps the tensor (`graph.numbers`): these compute with
+    it, and ask neither for its type nor for its text."""
+    if tx.graph.asking is None or not tx.graph.asking()[0].co_filename.startswith(_OPTIMIZERS):
+        return False
+    fake = tensor.fake if isinstance(tensor, TensorTracker) else None
+    if fake is None or fake.dim() or not fake.dtype.is_floating_point or fake.device.type != "cpu":
+        return False
+    return type(fake) is FakeTensor and not (fake.requires_grad and torch.is_grad_enabled())
 
 
 def is_captured(tx: TraceContext) -> bool:

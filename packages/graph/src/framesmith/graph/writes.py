@@ -1,0 +1,33 @@
+"""Which operations may have written to the memory of a tensor. Not here: what the version counters say (`execution`)."""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import fx
+
+from framesmith.graph.arguments import EXAMPLE, tensors_in
+from framesmith.graph.execution import storage_of
+from framesmith.graph.inputs import Inputs
+
+
+@final
+class Writes:
+    """The operations that do more than compute, by the memory of their operands. Invariant: each list is in the order of the graph."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._nodes: dict[int, list[fx.Node]] = {}
+
+    def note(self, node: fx.Node) -> None:
+        """An operation was recorded that may have changed any of its operands."""
+        operands = [tensor for one in node.all_input_nodes for tensor in tensors_in(one.meta[EXAMPLE])]
+        for memory in {storage_of(tensor) for tensor in operands}:
+            self._nodes.setdefault(memory, []).append(node)
+
+    def of(self, tensor: torch.Tensor) -> Sequence[fx.Node] | None:
+        """Those that had an operand in the memory of a fake, but for what was rolled back; None for that of an input whose memory
+        another input shares."""
+        if self._inputs.share_memory(tensor):
+            return None
+        return [node for node in self._nodes.get(storage_of(tensor), ()) if not node._erased]
