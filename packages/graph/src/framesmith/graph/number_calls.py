@@ -21,7 +21,7 @@ _WIDE: Final = (torch.float32, torch.float64)
 #: They round otherwise with a tensor in place of the number, or give another type.
 _BY_NAME: Final = frozenset({"lerp", "lerp_", "_foreach_lerp", "_foreach_lerp_", "as_tensor"})
 _FACTORS: Final = ("alpha", "value", "fill_value")
-_TAKES_LAST: Final = ("full_like", "fill_")  # a value as the last argument
+_TAKES_LAST: Final = ("full_like", "fill_", "_foreach_lerp_")  # a value, or a weight, as the last argument
 
 
 @lru_cache(maxsize=512)

@@ -194,7 +194,7 @@ def _call(
     kwargs: dict[str, object],
 ) -> fx.Node:
     # Asked at each operation, since a mode may be entered midway.
-    check_modes()
+    check_modes(not tx.graph.runs_as_captured)
     check_replaced(tx, target)
     try:
         return _call_operation(tx, target, args, kwargs)
@@ -243,10 +243,15 @@ def evaluate(what: str, question: Callable[..., object], *arguments: object, **k
         raise GraphBreak(OPERATION_RAISES, str(reason)) from error
 
 
-def check_modes() -> None:
-    """Break the graph under a transform or mode of the user, which would see the operations while tracing too."""
+def check_modes(replaces: bool = False) -> None:
+    """Break the graph under a transform or mode of the user, which would see the operations while tracing too. `replaces`: the
+    backend runs other operations than those of the graph."""
     if peek_interpreter_stack() is not None:
         raise GraphBreak(MODE_ACTIVE, "a functorch transform (vmap, grad ...)")
+    # They see what each operation saves; other operations save something else. Those of torch (checkpoints) show nobody what they see.
+    hooks = torch._C._autograd._top_saved_tensors_default_hooks(True) if replaces else None
+    if hooks is not None and not str(getattr(hooks[0], "__module__", "")).startswith("torch."):
+        raise GraphBreak(MODE_ACTIVE, "hooks of saved tensors, and a backend that replaces operations")
     if forward_ad._current_level >= 0:
         raise GraphBreak(MODE_ACTIVE, "forward-mode differentiation")
     if torch._C._len_torch_dispatch_stack() > 1:  # the first one is the recorder's fake mode

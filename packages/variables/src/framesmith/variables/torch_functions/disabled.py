@@ -1,16 +1,21 @@
 """Functions that torch itself excludes from capture, or that import on first use, and annotations without an effect."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Final
 
 import torch
 from torch import _compile
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import DISABLED
+from framesmith.variables.builtin_types.dicts import DictTracker
+from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES, TRACED_ORIGINALS
 from framesmith.variables.callables.polyfill_functions import polyfill_function
-from framesmith.variables.core import PendingCall, TraceContext, Tracker
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
@@ -21,9 +26,11 @@ for _constant in _compile._disable_dynamo.__code__.co_consts:
         ROWS.add(DISABLED_CODES, _constant, None)
 
 
-def _trace_anyway(function: Callable[..., object]) -> None:
+def _trace_anyway(
+    function: Callable[..., object], warns: Callable[[TraceContext, Sequence[Tracker]], bool] | None = None
+) -> None:
     """Trace the original of a function that torch disables, now or once TorchDynamo has run: its own compiler makes a graph
-    of what comes after it."""
+    of what comes after it. Not where it `warns`: the warning names a frame above, and the wrapper has one."""
     original = getattr(function, "__wrapped__", function)
     assert isinstance(original, FunctionType)
     tracker = polyfill_function(original)
@@ -32,10 +39,30 @@ def _trace_anyway(function: Callable[..., object]) -> None:
 
     @ROWS.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
+        if warns is not None and warns(tx, (*args, *kwargs.values())):
+            raise GraphBreak(DISABLED, f"{original.__module__}.{original.__qualname__} may warn")
         return tracker.bind(tx, args, kwargs)
 
 
-_trace_anyway(torch.optim.Optimizer.zero_grad)
+def _parameter_of(item: Tracker) -> Tracker:
+    """The parameter in `(name, parameter)`."""
+    return item.items[1].realize() if isinstance(item, TupleTracker) and len(item.items) == 2 else item
+
+
+def _may_hold_twice(tx: TraceContext, operands: Sequence[Tracker]) -> bool:
+    """Whether the parameters of a new group are not known to be different ones, so that torch may warn."""
+    group = operands[-1].realize()
+    given = group.get_item(tx, Constant("params")) if isinstance(group, DictTracker) else None
+    found = None if given is None else given.realize()
+    if not isinstance(found, ListTracker | TupleTracker):
+        return True
+    items = [_parameter_of(item.realize()) for item in found.items]
+    return len(items) > 1 and len({id(one) for one in items}) < len(items)
+
+
+for _method in ("zero_grad", "state_dict"):
+    _trace_anyway(getattr(torch.optim.Optimizer, _method))
+_trace_anyway(torch.optim.Optimizer.add_param_group, _may_hold_twice)
 for _kind in vars(torch.optim).values():
     if isinstance(_kind, type) and "_init_group" in vars(_kind):
         _trace_anyway(vars(_kind)["_init_group"])

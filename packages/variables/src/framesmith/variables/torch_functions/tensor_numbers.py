@@ -59,10 +59,15 @@ def _read(tx: TraceContext, tensor: Tracker) -> Tracker:
     return graph_call(tx, "item", (tensor,), {}) if found is None else found
 
 
+def _is_of_optimizer(tx: TraceContext) -> bool:
+    asking = tx.graph.asking
+    return asking is not None and asking()[0].co_filename.startswith(_OPTIMIZERS)
+
+
 def _is_kept(tx: TraceContext, tensor: Tracker) -> bool:
     """Whether an optimizer of torch reads the number, for which a graph keeps the tensor (`graph.numbers`): these compute with
     it, and ask neither for its type nor for its text."""
-    if tx.graph.asking is None or not tx.graph.asking()[0].co_filename.startswith(_OPTIMIZERS):
+    if not _is_of_optimizer(tx):
         return False
     fake = tensor.fake if isinstance(tensor, TensorTracker) else None
     if fake is None or fake.dim() or not fake.dtype.is_floating_point or fake.device.type != "cpu":
@@ -71,17 +76,20 @@ def _is_kept(tx: TraceContext, tensor: Tracker) -> bool:
 
 
 def is_captured(tx: TraceContext) -> bool:
-    """Whether numbers that only the running program knows are captured."""
-    return tx.graph.options.capture_scalar_outputs
+    """Whether numbers that only the running program knows are captured; those that code of torch's optimizers reads always are."""
+    return tx.graph.options.capture_scalar_outputs or _is_of_optimizer(tx)
 
 
 def read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
     """The number in an input, as the guards read it before the graph runs; None where the graph has to read it.
 
-    Only on the CPU, where reading does not wait, and only if nothing was written so far: another input may share its memory.
+    Only on the CPU, where reading does not wait, and only if nothing was written to its memory so far.
     """
     value, source = tensor.value, tensor.source
-    if value is None or source is None or tx.graph.has_changes or value.device.type != "cpu":
+    if value is None or source is None or value.device.type != "cpu":
+        return None
+    # A nested graph may run at another time, after other changes.
+    if tx.graph.has_changes and (tx.graph.length() is None or tx.graph.writes.of(tensor.fake) != []):
         return None
     if value.numel() != 1 or not all(map(is_fixed, tensor.fake.shape)):
         return None
@@ -124,6 +132,9 @@ def bool_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`bool(x)`."""
     if not is_captured(tx):
         return graph_call(tx, "__bool__", (self,), {})
+    decided = self.truth(tx)
+    if isinstance(decided, bool):
+        return Constant(decided)
     found = _read(tx, self)
     return found if found.python_type is bool else compare(tx, "!=", found, Constant(0))
 
