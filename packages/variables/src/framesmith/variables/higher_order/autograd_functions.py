@@ -8,7 +8,8 @@ the trace are replayed, so what they read must not be changed by it (`state_read
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import BuiltinFunctionType
 from typing import Final, Protocol, final
 
 import torch
@@ -21,6 +22,7 @@ from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.subgraph import Use
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
@@ -123,8 +125,10 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     if tx.graph.use.is_transformed:
         _refuse_rules(tx, function, cls)
     operands = [argument.realize() for argument in args]
-    for operand in operands:
-        if not isinstance(operand, GraphValue) and not operand.is_python_constant():
+    functions = {place: _function_of(tx, operand) for place, operand in enumerate(operands)}
+    held = {place: one for place, one in functions.items() if one is not None}
+    for place, operand in enumerate(operands):
+        if place not in held and not isinstance(operand, GraphValue) and not operand.is_python_constant():
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() of {operand.describe()}")
     # What the check lifts into its nested graph is an input of this one, and goes with a roll-back.
     marker = tx.graph.marker()
@@ -133,8 +137,9 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
-    target = exact_target(tx, make_node_target(cls), operands)
-    node = call_node(tx, target, graph_arguments(tx, operands))
+    given = [operand for place, operand in enumerate(operands) if place not in held]
+    target = exact_target(tx, make_node_target(cls, held), given)
+    node = call_node(tx, target, graph_arguments(tx, given))
     # The graph has a list or a dict as it is now.
     copied = not all(isinstance(one, _UNCHANGING) for one in reachable(operands).values())
     reads.keep(tensors_in(example(node)), step=tx.graph.step if copied else None)
@@ -151,10 +156,31 @@ def _refuse_rules(tx: TraceContext, function: Tracker, cls: type[Function]) -> N
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.{name}() under a transform")
 
 
-def make_node_target(cls: type[Function]) -> Callable[..., object]:
-    """A function for the node, since fx writes methods of torch's classes with the name of their class in torch."""
+def _function_of(tx: TraceContext, operand: Tracker) -> Callable[..., object] | None:
+    """A function that is given as an argument, which no node can hold; guarded to be this one. None for anything else, and for
+    functions that the program may make anew for each call."""
+    if isinstance(operand, FunctionTracker):
+        value = operand.value
+        if value.__closure__ is not None or "<" in value.__qualname__:
+            return None
+        operand.hash_key(tx)
+        return value
+    if not isinstance(operand, GraphValue) and operand.is_python_constant():
+        value = operand.as_python_constant()
+        return value if isinstance(value, BuiltinFunctionType) else None
+    return None
 
-    def apply_function(*args: object) -> object:
+
+def make_node_target(
+    cls: type[Function], held: Mapping[int, Callable[..., object]] | None = None
+) -> Callable[..., object]:
+    """A function for the node, since fx writes methods of torch's classes with the name of their class in torch. `held`: the
+    arguments that it adds, by their places."""
+
+    def apply_function(*given: object) -> object:
+        args = list(given)
+        for place, function in sorted((held or {}).items()):
+            args.insert(place, function)
         # The class, not its `forward`: autograd and AOTAutograd treat the call as in eager. Not `cls.apply`: where a
         # class method of the program replaces it, that one was traced.
         result: object = _STORED.__get__(None, cls)(*args)

@@ -1,0 +1,60 @@
+"""`torch.autograd.Function.apply` of functions, which forward and backward call."""
+
+import pytest
+from tests.end_to_end.support import check_source
+
+APPLY = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+
+class Apply(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, first, x, *others):
+        ctx.first = first
+        ctx.save_for_backward(x)
+        return first(x) + len(others)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return (None, gradient * ctx.first(x)) + (None,) * {others}
+
+def double(x):
+    return x * 2
+
+def triple(x):
+    return x * 3
+
+def args():
+    return torch.randn(3, requires_grad=True), [0]
+
+def f(x, calls):
+    global double
+    calls[0] += 1
+    {lines}
+"""
+PROGRAMS = {
+    "of torch": ("return Apply.apply(torch.sin, x)", 0, 0),
+    "of torch, in Python": ("return Apply.apply(nn.functional.relu, x)", 0, 0),
+    "of the program": ("return Apply.apply(double, x).cos()", 0, 0),
+    "two": ("return Apply.apply(double, x) + Apply.apply(triple, x)", 0, 0),
+    "behind the tensor": ("return Apply.apply(torch.cos, x, double, 3, triple)", 3, 0),
+    "by a condition": ("return Apply.apply(double if calls[0] % 2 else triple, x)", 0, 0),
+    "replaced between the calls": (
+        "double, y = (lambda x: x * 5), Apply.apply(double, x); return y",
+        0,
+        None,
+    ),
+    "made in the call": ("return Apply.apply(lambda t: t * calls[0], x)", 0, None),
+    "a method": ("return Apply.apply(x.mul, x)", 0, None),
+    "a class": ("return Apply.apply(nn.Identity(), x)", 0, None),
+}
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_function_may_be_an_argument(name, backend):
+    lines, others, breaks = PROGRAMS[name]
+    settings = {"backend": backend, "tolerance": 1e-6} if backend else {}
+    check_source(APPLY.format(lines=lines, others=others), calls=4, breaks=breaks, **settings)
