@@ -4,6 +4,7 @@ import pytest
 import torch
 from tests.end_to_end.support import check_source
 from torch import nn, optim
+from torch.optim.optimizer import _get_value
 
 from framesmith import frontend
 
@@ -136,3 +137,38 @@ def test_what_is_decided_is_what_the_tensor_holds(name):
         calls=6,
         backward=False,
     )
+
+
+SHARING = {
+    "at first": (True, True, True),
+    "later": (False, True, False),
+    "no longer": (True, False, True),
+    "once more": (False, False, True, True, False),
+}
+
+
+def decide_on_a_number(written, asked, y):
+    written.add_(1)
+    return y * 2 if _get_value(asked) > 0.5 else y * 3
+
+
+def decide_on_a_tensor(written, asked, y):
+    written.add_(1)
+    return y * 2 if asked > 0 else y * 3
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("captures", [True, False])
+@pytest.mark.parametrize(
+    ("function", "dtype"), [(decide_on_a_number, torch.float32), (decide_on_a_tensor, torch.int64)]
+)
+@pytest.mark.parametrize("name", SHARING)
+def test_what_was_decided_on_is_in_no_memory_that_was_written_before(
+    name, function, dtype, captures, backend
+):
+    with frontend.config.patch(capture_scalar_outputs=captures):
+        compiled = frontend.compile(function, backend=backend)
+        for shares in SHARING[name]:
+            written, asked = torch.zeros(2, dtype=dtype), torch.zeros(2, dtype=dtype)
+            found = compiled(written, (written if shares else asked)[0], torch.ones(2))
+            assert torch.equal(found, torch.full((2,), 2.0 if shares else 3.0))

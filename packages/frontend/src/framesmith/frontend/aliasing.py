@@ -2,7 +2,7 @@
 
 `distinct_objects`: objects that were different in the trace are different on later calls too, where one is changed or
 became a key by its identity. `distinct_storages`: inputs of a graph that writes to some of them share memory as they
-did. `leaf_states`: those that it writes to are still no leaves. Not here: that two sources give the same object, which
+did. `distinct_contents`: what the guards read out of a tensor is not written before it is read. `leaf_states`: those that it writes to are still no leaves. Not here: that two sources give the same object, which
 is guarded when they are wrapped; the answer of `is`, guarded where it was asked for; the claims, in `guards.kinds.aliasing`.
 """
 
@@ -28,6 +28,7 @@ from framesmith.variables.wrapping.wrap import Wrapper
 
 _CHANGED = Reason("one of them is changed", None)
 _KEYS = Reason("they are keys by their identity", None)
+_READ = Reason("the trace decided on what one of them holds, and the graph writes to others", None)
 _WRITTEN = Reason("the graph writes to one of them", None)
 _NO_LEAF = Reason("the graph writes to it, which a leaf refuses", None)
 
@@ -76,11 +77,7 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
     """
     if not graph.mutated or backend == "eager":
         return []
-    found = {
-        tracker.source: value
-        for value, tracker in wrapper.list_wrapped_objects()
-        if issubclass(type(value), torch.Tensor) and isinstance(value, torch.Tensor)
-    }
+    found = _tensors(wrapper)
     groups: dict[int, list[Source]] = {}
     values: dict[Source, torch.Tensor] = {}
     with torch._C.DisableTorchFunction():  # no subclass is asked
@@ -104,6 +101,34 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
         leaders = tuple(group[0] for group in groups.values())
         guards.append(Guard.relation(DistinctStorages(leaders), _WRITTEN))
     return guards
+
+
+def _tensors(wrapper: Wrapper) -> dict[Source | None, torch.Tensor]:
+    return {
+        tracker.source: value
+        for value, tracker in wrapper.list_wrapped_objects()
+        if issubclass(type(value), torch.Tensor) and isinstance(value, torch.Tensor)
+    }
+
+
+def distinct_contents(
+    graph: CompiledSubgraph, mutations: MutationLog[Tracker], wrapper: Wrapper
+) -> list[Guard]:
+    """What the guards read out of tensors after the graph had written to others is in no memory that the graph writes to."""
+    reads, written = tuple(mutations.content_reads), graph.mutated
+    if not reads or not written:
+        return []
+    found, sources = _tensors(wrapper), tuple(dict.fromkeys((*reads, *written)))
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        places = {source: storage_of(found[source]) for source in sources}
+    if len(set(places.values())) == len(sources) > 1:
+        return [Guard.relation(DistinctStorages(sources), _READ)]
+    return [
+        Guard.relation(DistinctStorages((one, other)), _READ)
+        for one in reads
+        for other in written
+        if places[one] != places[other]
+    ]
 
 
 def leaf_states(graph: CompiledSubgraph, wrapper: Wrapper) -> list[Guard]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
-from framesmith.frontend.aliasing import distinct_objects, distinct_storages, leaf_states
+from framesmith.frontend.aliasing import distinct_contents, distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.events import counters
@@ -334,6 +334,7 @@ class EntryBuilder:
         guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
         guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
         guards.update(distinct_storages(graph, trace.wrapper, self.options.backend))
+        guards.update(distinct_contents(graph, trace.tx.changes, trace.wrapper))
         guards.update(leaf_states(graph, trace.wrapper))
         guards.update(shape_guards)
         if self.policy.promised:

@@ -73,6 +73,8 @@ class MutationLog(Generic[V]):
 
     `asked_gradients` are the nodes of results whose own gradient the program asks for after the graph, by a hook say.
 
+    `content_reads` are the tensors whose content the guards read, where the graph had written to others before.
+
     `has_identity_keys`: `id(x)` of an existing object, or the number of the thread, was looked up as a key, unread;
     `exact_identities`: it is to be read. `has_number_keys`: a symbolic number was.
 
@@ -99,6 +101,7 @@ class MutationLog(Generic[V]):
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
         self.moved: list[fx.Node] = []
         self.asked_gradients: list[fx.Node] = []
+        self.content_reads: dict[Source, None] = {}
         self._changed: dict[int, V] = {}
         self._keys: dict[int, V] = {}
         self._watching: list[list[V]] = []
@@ -181,6 +184,7 @@ class MutationLog(Generic[V]):
         self.asked_classes.clear()
         self.moved.clear()
         self.asked_gradients.clear()
+        self.content_reads.clear()
         self.on_change = self.on_reference = None
         self._keys.clear()
         self.native_reads.clear()

@@ -135,6 +135,8 @@ def _beginning(tx: TraceContext, node: fx.Node, fake: torch.Tensor) -> _HeldNumb
         tracker = tx.changes.results.get(id(fake))
         if not isinstance(tracker, TensorTracker) or tracker.value is None or tracker.source is None:
             return None
+        if tx.graph.has_changes:
+            tx.changes.content_reads[tracker.source] = None
         with tx.graph.pause_recording():
             value = tracker.value.item()
         return _HeldNumber(value, TensorItem(tracker.source))

@@ -93,6 +93,8 @@ def read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
         return None
     if value.numel() != 1 or not all(map(is_fixed, tensor.fake.shape)):
         return None
+    if tx.graph.has_changes:
+        tx.changes.content_reads[source] = None
     # A call in which a number was read is not repeated for another module (ADR 0023).
     tx.graph.number_reads += 1
     with tx.graph.pause_recording():
