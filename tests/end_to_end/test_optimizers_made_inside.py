@@ -64,16 +64,21 @@ def test_parameters_given_twice_warn_as_in_eager(name):
 
 
 AVERAGES = {
-    "equal": ("", 0),
+    "equal": (
+        "",
+        None,
+    ),  # its function is decorated in the call, which breaks the graph with some versions of torch
     "exponential": (", multi_avg_fn=optim.swa_utils.get_ema_multi_avg_fn(0.9)", 0),
     "by a function": (", avg_fn=optim.swa_utils.get_ema_avg_fn(0.9)", 0),
     "by weight": (", multi_avg_fn=optim.swa_utils.get_swa_multi_avg_fn()", 0),
     "with buffers": (", use_buffers=True", None),
 }
+CAPTURED = ("exponential", "by a function", "by weight")
 
 
-@pytest.mark.parametrize("backend", [None, "aot_eager"])
-@pytest.mark.parametrize("name", AVERAGES)
+@pytest.mark.parametrize(
+    ("name", "backend"), [*((name, None) for name in AVERAGES), *((name, "aot_eager") for name in CAPTURED)]
+)
 def test_an_average_of_models_is_updated_in_the_graph(name, backend):
     how, breaks = AVERAGES[name]
     settings = {"backend": backend, "tolerance": 1e-5} if backend else {"breaks": breaks}
