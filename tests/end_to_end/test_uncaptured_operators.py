@@ -1,12 +1,10 @@
-"""Loops, scans and `flex_attention`: what no graph holds yet gives what eager gives, structure and tensors untouched."""
+"""Strict mode and `flex_attention`: what no graph holds yet gives what eager gives, structure and tensors untouched."""
 
 import pytest
 from tests.end_to_end.support import check_source
 
 PROGRAM = """
 import torch
-from torch._higher_order_ops import scan, while_loop
-from torch._higher_order_ops.map import map as map_over
 from torch._higher_order_ops.strict_mode import strict_mode
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 bias = torch.tensor([1.0, 2.0])
@@ -18,14 +16,6 @@ def args():
     return (torch.randn({shape}),)
 """
 BODIES = {
-    "a loop": "while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a * 1.5), (torch.tensor(0), x))",
-    "a loop until a norm": "while_loop(lambda a: a.norm() < 10, lambda a: (a * 2,), (x,))",
-    "a map": "map_over(lambda row: row.sin() * 2, x) + 1",
-    "a map over a dict": "map_over(lambda one: {'o': one['a'] * 2, 'p': one['a'] + 1}, {'a': x})",
-    "a map with arguments": "map_over(lambda row, w: row @ w, x, x.T @ x)",
-    "a scan": "scan(lambda c, row: (c + row, c * row), x[0] * 0, x)",
-    "a scan with a dict": "scan(lambda c, row: ({'s': c['s'] + row[0]}, row[1] * 2), {'s': x[0] * 0}, (x, x))",
-    "a scan backwards": "scan(lambda c, row: (c + row, c + row), x[0], x, reverse=True)",
     "strict mode": "strict_mode(lambda a: a.sin(), (x,))",
 }
 ATTENTIONS = {
@@ -37,7 +27,7 @@ ATTENTIONS = {
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_loops_and_scans(name):
+def test_strict_mode(name):
     check_source(PROGRAM.format(body=BODIES[name], shape="3, 4"), backward=False)
 
 

@@ -16,6 +16,7 @@ from framesmith.graph.attributes import Attributes
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE, is_normalization, is_switch
 from framesmith.graph.subgraph import Subgraph
+from framesmith.graph.symbols import SymbolNodes
 from framesmith.graph.verify import verify
 
 
@@ -37,10 +38,13 @@ class NestedGraph:
 class NestedRecording:
     """A body being recorded, or recorded and not yet finished."""
 
-    def __init__(self, body: Subgraph, parent: Subgraph, attributes: Attributes) -> None:
+    def __init__(
+        self, body: Subgraph, parent: Subgraph, attributes: Attributes, symbols: SymbolNodes
+    ) -> None:
         self.body = body
         self._parent = parent
         self._attributes = attributes
+        self._symbols = symbols
 
     @property
     def lifted(self) -> tuple[fx.Node, ...]:
@@ -51,6 +55,15 @@ class NestedRecording:
         """Add an input of the body itself, such as the carried value of a loop; to be called before anything is lifted."""
         assert not self.body.lifted, "own inputs of a body stand before the lifted ones"
         return self.body.placeholder(name, value)
+
+    def unknown_number(self, name: str) -> fx.Node:
+        """Add an input of the body itself that is an int, another one in each run of the body."""
+        assert not self.body.lifted, "own inputs of a body stand before the lifted ones"
+        return self._symbols.unknown_input(self.body, name)
+
+    def bind_symbols(self) -> None:
+        """Make the symbols in the sizes of its inputs inputs too, as backends need them that look into a body by itself."""
+        self._symbols.bind_inputs(self.body)
 
     def may_write(self) -> bool:
         """Whether an operation of the body writes to any tensor."""
@@ -66,22 +79,25 @@ class NestedRecording:
         # Running statistics: version counters do not show that they are written.
         return any(is_normalization(node.target) for node in self.body.order if node.meta.get(IMPURE))
 
-    def finish(self, outputs: Sequence[fx.Node], *, name: str = "body", single: bool = False) -> NestedGraph:
+    def finish(
+        self, outputs: Sequence[fx.Node | int | None], *, name: str = "body", single: bool = False
+    ) -> NestedGraph:
         """Close the body and put it into the enclosing graph as an attribute.
 
-        The body returns a tuple, or its one output itself when `single` is set.
+        The body returns a tuple, or its one output itself when `single` is set. A number or None among the outputs stays what it is.
         """
-        local = tuple(self.body.local(node) for node in outputs)
+        local = tuple(self.body.local(one) if isinstance(one, fx.Node) else one for one in outputs)
         assert not single or len(local) == 1, "a single output was announced"
         result = self.body.graph.output(local[0] if single else local)
-        result.meta[EXAMPLE] = tuple(example(node) for node in local)
+        shown = tuple(example(one) if isinstance(one, fx.Node) else one for one in local)
+        result.meta[EXAMPLE] = shown
         problems = verify(self.body.graph)
         assert not problems, "\n".join(problems)
         module = make_plain(fx.GraphModule(self._attributes.root, self.body.graph, class_name=name))
         attribute = self._attributes.name_of(module, name)
         node = self._parent.append("get_attr", attribute, (), {})
         node.meta[EXAMPLE] = module
-        return NestedGraph(node, module, self.lifted, tuple(example(node) for node in local))
+        return NestedGraph(node, module, self.lifted, shown)
 
 
 def unify(bodies: Sequence[NestedRecording]) -> tuple[fx.Node, ...]:

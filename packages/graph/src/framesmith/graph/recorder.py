@@ -415,7 +415,7 @@ class Recorder:
         body = Subgraph(parent, use)
         self._body = body
         try:
-            yield NestedRecording(body, parent, self._attributes)
+            yield NestedRecording(body, parent, self._attributes, self._symbols)
         finally:
             self._body = parent
 

@@ -134,6 +134,7 @@ class ShapeEnvAdapter:
         self.fakes = NewFakes(self.mode)
         self.plain_inputs = PlainInputs(self.mode, self.names)
         self.context = LocatedContext(self.mode, self.plain_inputs)
+        self.reads_numbers = False  # whether a backend may have to read numbers out of tensors
         self._apart: list[torch.Tensor] = []  # gradients, see `gradient_apart`
         self._gradients: list[torch.Tensor] = []  # their fakes in the mode of a backend
 
@@ -144,6 +145,7 @@ class ShapeEnvAdapter:
         as the caller hands them in, so it fakes them again.
         """
         mode = _make_mode(self.env)
+        mode.allow_scalar_outputs = self.reads_numbers
         context = BackendContext(mode, self.plain_inputs)
         # As in `fake`: before AOTAutograd makes the fakes of their leaves.
         for gradient in self._apart:
@@ -273,6 +275,11 @@ class ShapeEnvAdapter:
         ours = self.names.wrap(source)
         symbol = self.env.create_unspecified_symbol(value, source=ours, dynamic_dim=DimDynamic.DYNAMIC)
         return self.env.create_symfloatnode(symbol, hint=value, source=ours)
+
+    def unknown_int(self) -> torch.SymInt:
+        """A symbol of which nothing is known, and that the next operation does not bind."""
+        with self.env.ignore_fresh_unbacked_symbols():
+            return self.env.create_unbacked_symint()
 
     def source_of(self, symbol: Symbol) -> Source | None:
         """The first source that gives the value of a symbol; None for a symbol that an operation invented."""

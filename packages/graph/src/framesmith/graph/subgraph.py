@@ -20,10 +20,16 @@ class Use:
     """A transform will be applied to it."""
     is_discarded: bool = False
     """It is only a check: a node will call the function that is being traced."""
+    is_repeated: bool = False
+    """It runs any number of times, each time on other operands than those that the trace sees."""
 
     def inside(self, outer: "Use") -> "Use":
         """The same in a graph of another use."""
-        return Use(self.is_transformed or outer.is_transformed, self.is_discarded or outer.is_discarded)
+        return Use(
+            self.is_transformed or outer.is_transformed,
+            self.is_discarded or outer.is_discarded,
+            self.is_repeated or outer.is_repeated,
+        )
 
 
 BODY: Final = Use()

@@ -59,6 +59,28 @@ class SymbolNodes:
             node.meta["unbacked_bindings"] = bindings
             self._unbacked.update({symbol: (node, path) for symbol, path in bindings.items()})
 
+    def unknown_input(self, body: Subgraph, name: str) -> fx.Node:
+        """An input of a nested graph that is an int of which nothing is known."""
+        value = self._world.unknown_int()
+        symbol = value.node.expr
+        node = body.symbols[symbol] = body.placeholder(name, value)
+        self._unbacked[symbol] = node, ()
+        return node
+
+    def bind_inputs(self, body: Subgraph) -> None:
+        """Make every symbol in the sizes, strides and offsets of the inputs of a nested graph an input of it."""
+        # torch turns some of the operators into others, for which it reads numbers out of tensors
+        self._world.reads_numbers = True
+        for node in [node for node in body.order if node.op == "placeholder"]:
+            tensor = node.meta[EXAMPLE]
+            if not isinstance(tensor, torch.Tensor):
+                continue
+            numbers = (*tensor.shape, *tensor.stride(), tensor.storage_offset())
+            for number in numbers:
+                if isinstance(number, torch.SymInt):
+                    for symbol in sorted(number.node.expr.free_symbols, key=str):
+                        self.node_of(self._world.number_of(symbol), body)
+
     def node_of(self, value: object, body: Subgraph) -> object:
         """The node for a symbolic number in this graph, or the plain number if it turned out to be fixed.
 

@@ -52,6 +52,18 @@ class AmbientState(Generic[V]):
         """The present values of the settings that were touched, by name."""
         return {name: setting.get() for name, (setting, _) in self._before.items()}
 
+    def present(self) -> tuple[dict[str, object], int]:
+        """What `has_changed` compares with: the values of what was touched, and the number of open blocks."""
+        return self.values(), len(self.open_blocks)
+
+    def has_changed(self, since: tuple[dict[str, object], int]) -> bool:
+        """Whether a setting has another value than at that moment, or a block is open that was not."""
+        values, blocks = since
+        now = ((name, before, setting.get()) for name, (setting, before) in self._before.items())
+        return len(self.open_blocks) != blocks or any(
+            values.get(name, before) != value for name, before, value in now
+        )
+
     def changes(self) -> tuple[tuple[Setting, object], ...]:
         """Settings whose present value differs from the beginning, with the present value; where blocks are open, which turn
         settings as well, all that were touched."""

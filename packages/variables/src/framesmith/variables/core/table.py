@@ -88,7 +88,7 @@ def row_of(registry: Registry, key: object) -> Row | None:
 
 def callable_name(key: object) -> str:
     """The name of a callable for messages: `list.append`, `torch.add`."""
-    name = getattr(key, "__qualname__", None) or repr(key)
+    name = getattr(key, "__qualname__", None) or getattr(key, "__name__", None) or repr(key)
     owner = getattr(key, "__module__", None) or getattr(
         getattr(key, "__objclass__", None), "__module__", None
     )

@@ -157,11 +157,11 @@ def _record_with_floats(
         return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     except FloatNeeded:
         # While it is set, floats become arguments by their values (`ComputedNumber.output_node`).
-        tx.graph.fixes_floats = True
+        before, tx.graph.fixes_floats = tx.graph.fixes_floats, True
         try:
             return _call_fixed(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
         finally:
-            tx.graph.fixes_floats = False
+            tx.graph.fixes_floats = before
 
 
 def call_node(

@@ -4,14 +4,17 @@ Shared by `torch.cond` and checkpointing. A body that does more than compute (a 
 tensor, an operand as result) breaks the graph with the kind of break of the operator.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import final
 
+import torch
 from torch import fx
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example
 from framesmith.graph.purity import IMPURE
+from framesmith.graph.subgraph import BODY, Use
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -60,24 +63,55 @@ def trace_body(
 ) -> TracedBody:
     """Trace a function into a nested graph; `constants` allows constants besides tensors in its result. Breaks the
     graph for side effects and exceptions."""
-    # A switch that is turned and turned back counts as well: both are nodes that would run at another time.
-    switches = tx.changes.ambient.version
-    # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([function, *args, *kwargs.values(), *tx.changes.changed_trackers()])
-    with tx.graph.subgraph() as recording, tx.changes.watch_changes() as noted:
-        try:
-            result = run_pending(tx, function.begin_call(tx, list(args), kwargs)).realize()
-        except ObservedException:
-            raise GraphBreak(kind, "it raises an exception") from None
+    with record_body(tx, [function, *args, *kwargs.values()], kind) as recording:
+        result = run_pending(tx, function.begin_call(tx, list(args), kwargs)).realize()
         outputs = tuple(_tensors(result, kind, constants))
         for output in outputs:
-            # Within the nested graph, so that a tensor from outside is lifted into it.
-            output.graph_node(tx)
-    if tx.changes.ambient.version != switches or any(
-        one.source is not None or id(one) in outside for one in noted
+            # A tensor from outside is lifted into the nested graph.
+            recording.body.local(output.graph_node(tx))
+    return TracedBody(recording, result, outputs, kind)
+
+
+@contextmanager
+def record_body(
+    tx: TraceContext, given: Iterable[Tracker], kind: BreakKind, use: Use = BODY, *, restores: bool = False
+) -> Iterator[NestedRecording]:
+    """Record what is traced inside into a nested graph. Breaks the graph for side effects and exceptions; `given` is all that a
+    body is given. With `restores`, what is turned and turned back, as by `torch.no_grad`, is none."""
+    # Without it a switch that is turned and turned back counts as well: both are nodes that would run at another time.
+    switches, settings = tx.changes.ambient.version, tx.changes.ambient.present()
+    # a change of one of these is a side effect; a change of an object created inside is none
+    outside = reachable([*given, *tx.changes.changed_trackers()])
+    with tx.graph.subgraph(use) as recording, tx.changes.watch_changes() as noted:
+        try:
+            yield recording
+        except ObservedException:
+            raise GraphBreak(kind, "it raises an exception") from None
+    if tx.changes.ambient.has_changed(settings) if restores else tx.changes.ambient.version != switches:
+        raise GraphBreak(kind, "it changes a setting of torch")
+    if any(
+        (one.source is not None or id(one) in outside) and not (restores and one.is_restored())
+        for one in noted
     ):
         raise GraphBreak(kind, "it has side effects")
-    return TracedBody(recording, result, outputs, kind)
+
+
+def count_versions(tx: TraceContext, more: Iterable[torch.Tensor], kind: BreakKind) -> dict[int, int]:
+    """The version counter of each tensor that a body can reach, `more` among them: it grows with each change in place."""
+    # All tensors of the graph: a body may write to one that is no argument.
+    seen = [*tx.graph.tensors(), *more]
+    if any(tensor.is_inference() for tensor in seen):
+        raise GraphBreak(
+            kind, "there are tensors that were made in inference mode, whose changes are not counted"
+        )
+    return {id(tensor): tensor._version for tensor in seen}
+
+
+def body_input(tx: TraceContext, recording: NestedRecording, fake: torch.Tensor, index: int) -> TensorTracker:
+    """An input of the body itself."""
+    tracker = TensorTracker(recording.input(f"operand_{index}", fake), fake)
+    tx.changes.results[id(fake)] = tracker
+    return tracker
 
 
 def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTracker]:

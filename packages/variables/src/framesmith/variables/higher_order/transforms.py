@@ -15,7 +15,7 @@ from torch import fx
 from torch._functorch import apis, eager_transforms, vmap
 from torch._functorch.predispatch import lazy_load_decompositions
 
-from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register, transforms
+from framesmith.graph import BreakKind, GraphBreak, example, register, transforms
 from framesmith.graph.subgraph import Use
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -24,9 +24,9 @@ from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
-from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.higher_order.bodies import body_input, count_versions, record_body
 from framesmith.variables.higher_order.transform_trees import Leaf, leaves_of, with_leaves
 from framesmith.variables.polyfills import function_transforms, transform_bodies
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -195,49 +195,26 @@ def _trace(
     tx: TraceContext, run: Tracker, given: Sequence[TensorTracker], fakes: Sequence[torch.Tensor | None]
 ) -> Body:
     """Trace `run` into a nested graph. A tensor with a fake becomes an input of it; any other is one from elsewhere."""
-    switches = torch.is_grad_enabled()
-    outside = reachable([run, *given, *tx.changes.changed_trackers()])
     shown = [fake for fake in fakes if fake is not None]
-    # All tensors that the body can reach: it may write to one that is no argument.
-    seen = [*tx.graph.tensors(), *shown, *(one.fake for one in given)]
-    if any(tensor.is_inference() for tensor in seen):
-        raise GraphBreak(
-            TRANSFORM_KIND,
-            "there are tensors that were made in inference mode, whose changes are not counted",
-        )
-    # The version counter of a tensor grows with each change in place.
-    versions = {id(tensor): tensor._version for tensor in seen}
-    with tx.graph.subgraph(Use(is_transformed=True)) as recording, tx.changes.watch_changes() as noted:
+    versions = count_versions(tx, [*shown, *(one.fake for one in given)], TRANSFORM_KIND)
+    use = Use(is_transformed=True)
+    with record_body(tx, [run, *given], TRANSFORM_KIND, use, restores=True) as recording:
         inner = [
-            outer if fake is None else _input(tx, recording, fake, index)
+            outer if fake is None else body_input(tx, recording, fake, index)
             for index, (outer, fake) in enumerate(zip(given, fakes, strict=True))
         ]
-        try:
-            result = run_pending(tx, run.begin_call(tx, inner, {})).realize()
-        except ObservedException:
-            raise GraphBreak(TRANSFORM_KIND, "it raises an exception") from None
+        result = run_pending(tx, run.begin_call(tx, inner, {})).realize()
         assert isinstance(result, TupleTracker)
         leaves = tuple(leaves_of(tx, result, TRANSFORM_KIND))
         # Within the nested graph, so that a tensor from outside is lifted into it.
         nodes = [leaf.graph_node(tx) for leaf in leaves if isinstance(leaf, TensorTracker)]
         if not nodes:
             raise GraphBreak(TRANSFORM_KIND, "it gives no tensor")
-    if switches != torch.is_grad_enabled():
-        raise GraphBreak(TRANSFORM_KIND, "it changes a setting of torch")
-    # What is set and set back, as torch's own code does with flags, is no side effect.
-    if any((one.source is not None or id(one) in outside) and not one.is_restored() for one in noted):
-        raise GraphBreak(TRANSFORM_KIND, "it has side effects")
     if recording.writes_outside(versions):
         raise GraphBreak(TRANSFORM_KIND, "it changes a tensor from elsewhere")
     graph = recording.finish(nodes, name="transformed")
     operands = [one.graph_node(tx) for one, fake in zip(given, fakes, strict=True) if fake is not None]
     return Body(graph.node, (*operands, *graph.lifted), result, leaves)
-
-
-def _input(tx: TraceContext, recording: NestedRecording, fake: torch.Tensor, index: int) -> TensorTracker:
-    tracker = TensorTracker(recording.input(f"operand_{index}", fake), fake)
-    tx.changes.results[id(fake)] = tracker
-    return tracker
 
 
 def _slice(tensor: TensorTracker, dim: int | None) -> torch.Tensor | None:

@@ -15,9 +15,6 @@ from framesmith.variables.core.rows import Rows
 ROWS: Final = Rows()
 # By name: some of these modules are imported by nobody else.
 _FUNCTIONS: Final = (
-    ("torch._higher_order_ops.while_loop", "while_loop"),
-    ("torch._higher_order_ops.map", "map"),
-    ("torch._higher_order_ops.scan", "scan"),
     ("torch._higher_order_ops.strict_mode", "strict_mode"),
     ("torch.nn.attention.flex_attention", "flex_attention"),
 )

@@ -69,6 +69,12 @@ def check_history(tx: TraceContext, tensor: TensorTracker) -> None:
         raise GraphBreak(TENSOR_INTERNALS, "whether a tensor in a transformed function requires a gradient")
 
 
+def check_place(tx: TraceContext, tensor: TensorTracker) -> None:
+    """Break the graph in a function that runs any number of times: what is a leaf in one run is none in the next."""
+    if tx.graph.use.is_repeated and tensor.value is None:
+        raise GraphBreak(TENSOR_INTERNALS, "the history of a tensor in a function that an operator repeats")
+
+
 @ROWS.entry(READERS, "requires_grad")
 def read_requires_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`requires_grad`, of the fake."""
@@ -105,6 +111,7 @@ def read_is_leaf(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`is_leaf`. For an input with the same answer it has its
     own guard, since the claim on metadata does not cover it."""
     check_history(tx, tensor)
+    check_place(tx, tensor)
     answer = bool(tensor.fake.is_leaf)
     # A write in place in the graph may have given an input a history: then the answer is that of the trace.
     if tensor.value is not None and answer == read_unasked(tensor.value, "is_leaf"):
@@ -155,6 +162,7 @@ def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         # The source of the gradient then reads it without asking the class.
         overridden = type(tensor.value) not in PLAIN_TENSORS
         return tx.wrap(read_unasked(tensor.value, "grad"), Gradient(tensor.source, overridden))
+    check_place(tx, tensor)
     if tensor.fake.is_leaf:
         return Constant(None)
     raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad of a tensor that is no leaf: torch warns")

@@ -14,6 +14,7 @@ from framesmith.graph.break_kinds import (
     ATTRIBUTE_STORE,
     DATA_DEPENDENT_OUTPUT,
     FAKE_INPUT,
+    TENSOR_INTERNALS,
     UNSUPPORTED_VALUE,
 )
 from framesmith.graph.dynamic_dims import DynamicDims
@@ -332,6 +333,8 @@ class TensorTracker(GraphValue):
         refuse_replaced(method)
         # The claim on the metadata of a tensor leaves the offset out: it is guarded where it is read.
         if method == "storage_offset":
+            if tx.graph.use.is_transformed:
+                raise GraphBreak(TENSOR_INTERNALS, "the storage offset of a tensor in a transformed function")
             tx.graph.offset_is_read(self.fake)
         return wrap_value(tx, None, evaluate(method, getattr(self.fake, method), *arguments, **keywords))
 
