@@ -17,11 +17,13 @@ from framesmith.variables.core import Constant, PendingCall, TraceContext, Track
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.bodies import TracedBody, describe_structure, rebuild, trace_body
+from framesmith.variables.operations.truth import known_truth
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
+_NUMBERS: Final = (bool, int, float)
 
 BRANCH_KIND = register(
     BreakKind(
@@ -38,10 +40,12 @@ BRANCH_KIND = register(
 def cond(
     tx: TraceContext, pred: Tracker, true_fn: Tracker, false_fn: Tracker, operands: Tracker | None = None
 ) -> Tracker | PendingCall:
-    """`torch.cond(pred, true_fn, false_fn, operands)` for a bool
-    tensor `pred` of one element; any other breaks the graph."""
-    if isinstance(pred, Constant | SymbolicNumber | ComputedNumber):
-        raise GraphBreak(CALL_SIGNATURE, "torch.cond with a condition that is no tensor: torch warns")
+    """`torch.cond(pred, true_fn, false_fn, operands)` for a bool tensor `pred` of one element, or a number of Python, for which
+    the branch is called like any function; any other breaks the graph."""
+    pred = pred.realize()
+    if isinstance(pred, Constant | SymbolicNumber | ComputedNumber) and pred.python_type in _NUMBERS:
+        chosen = true_fn if known_truth(tx, pred) else false_fn
+        return chosen.begin_call(tx, [] if operands is None else unpack(tx, operands), {})
     if not isinstance(pred, TensorTracker) or pred.fake.dtype is not torch.bool or pred.fake.numel() != 1:
         raise GraphBreak(CALL_SIGNATURE, f"torch.cond with the condition {pred.describe()}")
     given = [] if operands is None else unpack(tx, operands)
