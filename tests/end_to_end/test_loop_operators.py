@@ -1,19 +1,14 @@
 """`while_loop`, `map`, `scan` and `associative_scan` are captured in one graph, and give what eager gives."""
 
 import collections
-import importlib.util
-import itertools
-import sys
 
 import pytest
 import torch
+from tests.end_to_end.module_programs import check_module, load_module
 from tests.end_to_end.observe import observe
-from tests.end_to_end.support import compare_worlds
-from tests.end_to_end.worlds import World
 
 from framesmith import frontend
 
-NUMBERS = itertools.count()
 Pair = collections.namedtuple("Pair", "first second")  # noqa: PYI024  # a program's own
 
 PROGRAM = """
@@ -155,22 +150,6 @@ def leave(*_):
     """Nothing changes between calls but what the program itself changes."""
 
 
-def load(source, folder):
-    """A program as a module of its own: in eager torch's compiler imports the globals of a body by the module's name."""
-    name = f"loops_{next(NUMBERS)}"
-    path = folder / f"{name}.py"
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return World(module.f, module.args(), {})
-
-
-def check_module(source, folder, **settings):
-    torch._dynamo.reset()
-    return compare_worlds(load(source, folder), load(source, folder), **settings)
-
-
 @pytest.mark.parametrize("name", CAPTURED)
 def test_the_operator_is_captured(name, tmp_path):
     source, options = PROGRAM.format(body=CAPTURED[name]), {"fullgraph": True}
@@ -186,7 +165,7 @@ def test_what_no_graph_holds_runs_natively(name, tmp_path):
 def test_what_torch_refuses_raises_what_eager_raises(name, tmp_path):
     # torch hangs what it has traced on its errors, which no two traces have in common
     source = PROGRAM.format(body=REFUSED[name])
-    eager, compiled = load(source, tmp_path), load(source, tmp_path)
+    eager, compiled = load_module(source, tmp_path), load_module(source, tmp_path)
     torch._dynamo.reset()
     callee = frontend.compile(compiled.function, backend="eager")
     for _ in range(2):
@@ -280,7 +259,7 @@ def test_the_refusal_names_the_line_of_the_program():
 
 @pytest.mark.parametrize("name", ["a loop", "a map", "a scan"])
 def test_export_holds_the_operator(name, tmp_path):
-    world = load(PROGRAM.format(body=CAPTURED[name]), tmp_path)
+    world = load_module(PROGRAM.format(body=CAPTURED[name]), tmp_path)
     (x,) = world.args
     exported = frontend.export(world.function)(x)
     torch.testing.assert_close(exported(x + 1), world.function(x + 1))

@@ -22,6 +22,8 @@ class Use:
     """It is only a check: a node will call the function that is being traced."""
     is_repeated: bool = False
     """It runs any number of times, each time on other operands than those that the trace sees."""
+    is_batched: bool = False
+    """Its operands are slices of tensors, none of which is alone when it runs: no number can be read out of one."""
 
     def inside(self, outer: "Use") -> "Use":
         """The same in a graph of another use."""
@@ -29,6 +31,7 @@ class Use:
             self.is_transformed or outer.is_transformed,
             self.is_discarded or outer.is_discarded,
             self.is_repeated or outer.is_repeated,
+            self.is_batched or outer.is_batched,
         )
 
 

@@ -62,6 +62,7 @@ from framesmith.variables.graph_nodes import (
     arguments,
 )
 from framesmith.variables.higher_order import (
+    attention,
     autograd_functions,
     checkpointing,
     conditionals,
@@ -254,6 +255,7 @@ GRADIENTS: Final[Family] = (
     tensor_hooks.ROWS,
 )
 HIGHER_ORDER: Final[Family] = (
+    attention.ROWS,
     autograd_functions.ROWS,
     checkpointing.ROWS,
     conditionals.ROWS,

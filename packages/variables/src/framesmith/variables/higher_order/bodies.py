@@ -4,10 +4,10 @@ Shared by `torch.cond` and checkpointing. A body that does more than compute (a 
 tensor, an operand as result) breaks the graph with the kind of break of the operator.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import fx
@@ -21,7 +21,10 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
+from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
+
+_CONTAINERS: Final = (list, dict, set)
 
 
 @final
@@ -74,10 +77,17 @@ def trace_body(
 
 @contextmanager
 def record_body(
-    tx: TraceContext, given: Iterable[Tracker], kind: BreakKind, use: Use = BODY, *, restores: bool = False
+    tx: TraceContext,
+    given: Iterable[Tracker],
+    kind: BreakKind,
+    use: Use = BODY,
+    *,
+    restores: bool = False,
+    runs_once: bool = False,
 ) -> Iterator[NestedRecording]:
     """Record what is traced inside into a nested graph. Breaks the graph for side effects and exceptions; `given` is all that a
-    body is given. With `restores`, what is turned and turned back, as by `torch.no_grad`, is none."""
+    body is given. With `restores`, what is turned and turned back, as by `torch.no_grad`, is none; for a function that eager
+    `runs_once`, neither is what it puts into a container, unless that is a value of the nested graph."""
     # Without it a switch that is turned and turned back counts as well: both are nodes that would run at another time.
     switches, settings = tx.changes.ambient.version, tx.changes.ambient.present()
     # a change of one of these is a side effect; a change of an object created inside is none
@@ -89,11 +99,31 @@ def record_body(
             raise GraphBreak(kind, "it raises an exception") from None
     if tx.changes.ambient.has_changed(settings) if restores else tx.changes.ambient.version != switches:
         raise GraphBreak(kind, "it changes a setting of torch")
-    if any(
-        (one.source is not None or id(one) in outside) and not (restores and one.is_restored())
+    effects = [
+        one
         for one in noted
-    ):
+        if (one.source is not None or id(one) in outside) and not (restores and one.is_restored())
+    ]
+    if not all(runs_once and _outlives(one, recording) for one in effects):
         raise GraphBreak(kind, "it has side effects")
+
+
+def _outlives(changed: Tracker, recording: NestedRecording) -> bool:
+    """Whether it is a container that holds nothing which only the nested graph knows."""
+    if changed.python_type not in _CONTAINERS:
+        return False
+    around, body = set[fx.Graph](), recording.body.parent
+    while body is not None:
+        around.add(body.graph)
+        body = body.parent
+    return all(_is_known(one, around) for one in reachable([changed]).values())
+
+
+def _is_known(value: Tracker, around: Collection[fx.Graph]) -> bool:
+    if isinstance(value, SymbolicNumber):
+        return value.number is not None
+    node = getattr(value, "node", None)
+    return not isinstance(node, fx.Node) or node.graph in around
 
 
 def count_versions(tx: TraceContext, more: Iterable[torch.Tensor], kind: BreakKind) -> dict[int, int]:

@@ -3,6 +3,7 @@
 The operators are in `loops`. The tensors that a body takes from elsewhere become further operands, as for all bodies.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, final
@@ -13,12 +14,15 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register
+from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.subgraph import Use
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
-from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
+from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.graph_nodes.results import evaluate, wrap_value
 from framesmith.variables.higher_order.bodies import body_input, count_versions, record_body
 from framesmith.variables.polyfills import operator_bodies
@@ -28,7 +32,7 @@ from framesmith.variables.tensors.tensors import TensorTracker
 REPEATED_BODY: Final = register(
     BreakKind(
         "unsupported-body-of-operator",
-        "a function under while_loop, map, scan or associative_scan that is more than a computation on tensors",
+        "a function under while_loop, map, scan, associative_scan or flex_attention that is more than a computation on tensors",
         "The function is captured once, and run once for each step: it may neither have side effects, nor change or return "
         "(a view of) a tensor that it was given, nor raise an exception; a value that is carried has to keep its kind and size.",
         "Compute new tensors in the function, and do everything else outside of it.",
@@ -37,6 +41,9 @@ REPEATED_BODY: Final = register(
 FLAT_RESULTS: Final = polyfill_function(operator_bodies.flat_results)
 FLAT_STEPS: Final = polyfill_function(operator_bodies.flat_steps)
 _NESTED: Final = polyfill_function(operator_bodies.nested)
+
+_REPEATED: Final = Use(is_transformed=True, is_repeated=True)
+_TORCH: Final = os.path.join(os.path.dirname(torch.__file__), "")
 
 Leaf: TypeAlias = TensorTracker | SymbolicNumber | Constant
 
@@ -53,8 +60,16 @@ class FlatBody:
     outputs: tuple[fx.Node | int | None, ...]
 
     def check(self, lifted: Sequence[fx.Node], more: Sequence[torch.Tensor] = ()) -> None:
-        """Break the graph for a body that gives memory of an operand, or one memory twice; also if two operands share memory,
-        those that it was given in Python (`more`) among them."""
+        """Break the graph as `check_operands`; also for a body that gives memory of an operand, or one memory twice."""
+        inputs = self.check_operands(lifted, more)
+        found = [_memory(leaf.fake) for leaf in self.leaves if isinstance(leaf, TensorTracker)]
+        if not inputs.isdisjoint(found):
+            raise GraphBreak(REPEATED_BODY, "it returns memory of an operand")
+        if len(set(found)) != len(found):
+            raise GraphBreak(REPEATED_BODY, "it returns two tensors that share memory")
+
+    def check_operands(self, lifted: Sequence[fx.Node], more: Sequence[torch.Tensor] = ()) -> set[int]:
+        """Break the graph if two operands share memory, those that it was given in Python (`more`) among them; the memories."""
         own = [example(node) for node in self.recording.body.order if node.op == "placeholder"]
         known = {id(one) for one in more}
         taken = [one for one in map(example, lifted) if id(one) not in known]
@@ -63,16 +78,33 @@ class FlatBody:
         ]
         if len(set(inputs)) != len(inputs):
             raise GraphBreak(REPEATED_BODY, "two of its operands share memory")
-        found = [_memory(leaf.fake) for leaf in self.leaves if isinstance(leaf, TensorTracker)]
-        if not set(inputs).isdisjoint(found):
-            raise GraphBreak(REPEATED_BODY, "it returns memory of an operand")
-        if len(set(found)) != len(found):
-            raise GraphBreak(REPEATED_BODY, "it returns two tensors that share memory")
+        return set(inputs)
 
     def fill(self, tx: TraceContext, values: Sequence[Tracker]) -> Tracker:
         """The structure of the result with the values that the operator gives."""
         assert len(values) == len(self.leaves)
         return run_pending(tx, _NESTED.bind(tx, [TupleTracker(values), self.structure], {}))
+
+
+def call_to_end(tx: TraceContext, function: FunctionTracker, args: Arguments, kwargs: Keywords) -> Tracker:
+    """Trace torch's function around an operator to its end; where that breaks the graph it runs natively as a whole."""
+    marker = tx.graph.marker()
+    try:
+        return run_pending(tx, function.bind(tx, args, kwargs))
+    except ObservedException:
+        tx.graph.rollback(marker)
+        # Natively it raises in the program's frames, and some of its errors are others.
+        raise GraphBreak(REPEATED_BODY, "it raises an exception") from None
+    except GraphBreak:
+        tx.graph.rollback(marker)
+        raise
+
+
+def check_caller(tx: TraceContext) -> None:
+    """Break the graph if the program itself calls what torch's function calls: an operator takes any function then, and gives flat
+    results."""
+    if tx.graph.asking is None or not tx.graph.asking()[0].co_filename.startswith(_TORCH):
+        raise GraphBreak(NATIVE_CALL, "a function that only torch itself calls, called by the program")
 
 
 def trace_flat(
@@ -81,11 +113,11 @@ def trace_flat(
     before: Sequence[Tracker],
     inputs: Sequence[torch.Tensor | None],
     after: Sequence[Tracker] = (),
+    use: Use = _REPEATED,
 ) -> FlatBody:
     """Trace a polyfill of `operator_bodies`, called with the trackers `before`, the body's own inputs (fakes, None for an int)
     and the trackers `after`."""
     versions = count_versions(tx, [fake for fake in inputs if fake is not None], REPEATED_BODY)
-    use = Use(is_transformed=True, is_repeated=True)
     with record_body(tx, [*before, *after], REPEATED_BODY, use, restores=True) as recording:
         own = [
             _number_input(tx, recording, index) if fake is None else body_input(tx, recording, fake, index)

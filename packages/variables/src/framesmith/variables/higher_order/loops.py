@@ -5,7 +5,6 @@ the body is more than a computation on tensors the graph breaks at the call of t
 torch itself raises its errors.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -18,12 +17,9 @@ from torch._higher_order_ops.scan import scan, scan_op
 from torch._higher_order_ops.while_loop import while_loop, while_loop_op
 
 from framesmith.graph import GraphBreak, unify
-from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import Constant, TraceContext, Tracker
-from framesmith.variables.core.base import run_pending
-from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import graph_arguments
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
@@ -35,7 +31,9 @@ from framesmith.variables.higher_order.flat_bodies import (
     as_input,
     as_slice,
     as_step,
+    call_to_end,
     check_alike,
+    check_caller,
     check_steps,
     trace_flat,
 )
@@ -43,7 +41,6 @@ from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
-_OPERATORS: Final = os.path.join(os.path.dirname(torch.__file__), "_higher_order_ops", "")
 
 
 def _register(function: Callable[..., object]) -> None:
@@ -52,16 +49,7 @@ def _register(function: Callable[..., object]) -> None:
 
     @ROWS.call(function)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        marker = tx.graph.marker()
-        try:
-            return run_pending(tx, tracker.bind(tx, args, kwargs))
-        except ObservedException:
-            tx.graph.rollback(marker)
-            # Natively it raises in the program's frames, and some of its errors are others.
-            raise GraphBreak(REPEATED_BODY, "it raises an exception") from None
-        except GraphBreak:
-            tx.graph.rollback(marker)
-            raise
+        return call_to_end(tx, tracker, args, kwargs)
 
 
 for _function in (while_loop, map_steps, scan, associative_scan):
@@ -73,7 +61,7 @@ def call_while_loop(
     tx: TraceContext, cond_fn: Tracker, body_fn: Tracker, carried: Tracker, additional: Tracker
 ) -> Tracker:
     """A node that calls the operator; an int that is carried is unknown in the bodies, and after the loop."""
-    _check_caller(tx)
+    check_caller(tx)
     given = [one.realize() for one in unpack(tx, carried)]
     more = unpack(tx, additional)
     condition = trace_flat(tx, FLAT_RESULTS, [cond_fn], _carried_inputs(given), more)
@@ -95,7 +83,7 @@ def call_while_loop(
 @ROWS.call(map_impl)
 def call_map(tx: TraceContext, function: Tracker, xs: Tracker, pos_args: Tracker) -> Tracker:
     """A node that calls the operator."""
-    _check_caller(tx)
+    check_caller(tx)
     given, more = _tensors(tx, xs), [one.realize() for one in unpack(tx, pos_args)]
     body = trace_flat(tx, FLAT_RESULTS, [function], [as_slice(one.fake) for one in given], more)
     check_steps(body.leaves)
@@ -111,7 +99,7 @@ def call_scan(
     tx: TraceContext, combine_fn: Tracker, init: Tracker, xs: Tracker, additional_inputs: Tracker
 ) -> Tracker:
     """A node that calls the operator."""
-    _check_caller(tx)
+    check_caller(tx)
     carried, given = _tensors(tx, init), _tensors(tx, xs)
     inputs = [as_input(one.fake) for one in carried]
     steps = [as_step(one.fake) for one in given]
@@ -131,7 +119,7 @@ def call_associative_scan(
     tx: TraceContext, combine_fn: Tracker, xs: Tracker, additional_inputs: Tracker
 ) -> Tracker:
     """A node that calls the operator."""
-    _check_caller(tx)
+    check_caller(tx)
     given = _tensors(tx, xs)
     left, right = ([as_step(one.fake) for one in given] for _ in range(2))
     body = trace_flat(tx, FLAT_RESULTS, [combine_fn], [*left, *right], unpack(tx, additional_inputs))
@@ -140,12 +128,6 @@ def call_associative_scan(
     body.check(lifted)
     graph = body.recording.finish(body.outputs, name="scan_body")
     return _results(tx, body, associative_scan_op, (graph.node, _nodes(tx, given), tuple(lifted)))
-
-
-def _check_caller(tx: TraceContext) -> None:
-    """Break the graph if the program calls the operator itself, which takes any function then, and gives flat results."""
-    if tx.graph.asking is None or not tx.graph.asking()[0].co_filename.startswith(_OPERATORS):
-        raise GraphBreak(NATIVE_CALL, "a higher-order operator that is called by the program itself")
 
 
 def _check_condition(condition: FlatBody) -> None:

@@ -32,13 +32,15 @@ from framesmith.variables.polyfills import function_transforms, transform_bodies
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
+_TRANSFORMED: Final = Use(is_transformed=True)
 
 TRANSFORM_KIND = register(
     BreakKind(
         "unsupported-transform",
         "a function under torch.vmap or torch.func that is more than a computation on tensors",
-        "The function is captured once, as a graph that the transform is applied to: it may neither have side effects, nor "
-        "change its arguments or tensors from elsewhere, nor raise an exception, and has to give tensors.",
+        "The function is captured once, as a graph that the transform is applied to: it may neither have side effects (but put "
+        "what is no tensor of its own into a list, dict or set), nor change its arguments or tensors from elsewhere, nor raise an "
+        "exception, and has to give tensors.",
         "Compute new tensors in the function, and do everything else outside of it.",
     )
 )
@@ -126,7 +128,8 @@ def map_batched(
     given = _tensors(tx, tensors)
     dims = [_number(tx, dim) for dim in unpack(tx, in_dims)]
     # Tensors with `in_dims=None` have no slice, and are operands from elsewhere.
-    body = _trace(tx, run, given, [_slice(one, dim) for one, dim in zip(given, dims, strict=True)])
+    slices = [_slice(one, dim) for one, dim in zip(given, dims, strict=True)]
+    body = _trace(tx, run, given, slices, Use(is_transformed=True, is_batched=True))
     first = list(leaves_of(tx, body.first, TRANSFORM_KIND))
     out_dims = [_number(tx, dim) for dim in unpack(tx, body.result.items[1])]
     tensor_dims = [dim for leaf, dim in zip(first, out_dims, strict=True) if isinstance(leaf, TensorTracker)]
@@ -192,13 +195,16 @@ def push_forward(
 
 
 def _trace(
-    tx: TraceContext, run: Tracker, given: Sequence[TensorTracker], fakes: Sequence[torch.Tensor | None]
+    tx: TraceContext,
+    run: Tracker,
+    given: Sequence[TensorTracker],
+    fakes: Sequence[torch.Tensor | None],
+    use: Use = _TRANSFORMED,
 ) -> Body:
     """Trace `run` into a nested graph. A tensor with a fake becomes an input of it; any other is one from elsewhere."""
     shown = [fake for fake in fakes if fake is not None]
     versions = count_versions(tx, [*shown, *(one.fake for one in given)], TRANSFORM_KIND)
-    use = Use(is_transformed=True)
-    with record_body(tx, [run, *given], TRANSFORM_KIND, use, restores=True) as recording:
+    with record_body(tx, [run, *given], TRANSFORM_KIND, use, restores=True, runs_once=True) as recording:
         inner = [
             outer if fake is None else body_input(tx, recording, fake, index)
             for index, (outer, fake) in enumerate(zip(given, fakes, strict=True))

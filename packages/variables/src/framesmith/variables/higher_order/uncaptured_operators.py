@@ -1,4 +1,4 @@
-"""Functions of torch around higher-order operators that no graph holds yet: loops, scans, `flex_attention`.
+"""Functions of torch around higher-order operators that no graph holds yet.
 
 Where a compiler is at work they hand the functions of the program to the operator as they are, which only that of torch can take:
 traced, they would give a flat tuple of tensors in place of the program's structure, and mark its tensors.
@@ -14,10 +14,7 @@ from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
 # By name: some of these modules are imported by nobody else.
-_FUNCTIONS: Final = (
-    ("torch._higher_order_ops.strict_mode", "strict_mode"),
-    ("torch.nn.attention.flex_attention", "flex_attention"),
-)
+_FUNCTIONS: Final = (("torch._higher_order_ops.strict_mode", "strict_mode"),)
 
 
 @ROWS.entry(DIRECTIVES, *_FUNCTIONS)

@@ -1,6 +1,7 @@
 """What is done in Python at the bodies of higher-order operators: nested structures become lists of leaves, and back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
@@ -25,3 +26,9 @@ def flat_steps(body: Callable[..., object], count: int, *values: object) -> tupl
 def nested(leaves: Sequence[object], structure: TreeSpec) -> object:
     """The leaves in that structure."""
     return tree_unflatten(leaves, structure)
+
+
+@contextmanager
+def annotate(annotation_dict: dict[str, object]) -> Iterator[None]:
+    """`torch.fx.traceback.annotate`, which gives nodes that torch traces something to remember, and computes nothing."""
+    yield

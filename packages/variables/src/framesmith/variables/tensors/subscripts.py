@@ -9,16 +9,23 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import torch
+from torch import fx
 
 from framesmith.graph import GraphBreak, NumbersNeeded
+from framesmith.graph.arguments import examples
 from framesmith.graph.break_kinds import TENSOR_ITEM
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Table
-from framesmith.variables.graph_nodes.results import read_numbers, record
+from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_argument, graph_arguments
+from framesmith.variables.graph_nodes.replaced_operations import check_replaced
+from framesmith.variables.graph_nodes.results import evaluate, read_numbers, record, wrap_result
 
 _ALL = SliceTracker()
+_SUBSCRIPT: Final[Callable[..., object]] = operator.getitem
+_INTEGERS: Final = frozenset({torch.int64, torch.int32, torch.int16, torch.int8})
+"""What is an index in a key; torch takes other ints as masks."""
 
 INDEX_TENSORS: Final = Table[type, Callable[[TraceContext, Tracker, bool], Tracker]]("index tensors")
 """Of values that torch makes a tensor of when they are in a key: that tensor, or the value. The last argument: whether it is
@@ -40,6 +47,43 @@ def with_index_tensors(tx: TraceContext, key: Tracker) -> Tracker:
     return TupleTracker(
         [item if row is None else row(tx, item, False) for item, row in zip(items, found, strict=True)]
     )
+
+
+def index_by_slices(tx: TraceContext, tensor: GraphValue, key: Tracker) -> Tracker | None:
+    """`tensor[key]` in a function on slices, which are no tensors of one number when it runs: an int among them is an index.
+
+    None where the key holds none. Of several maps, one inside the other, the slices are those of the innermost.
+    """
+    items = [item.realize() for item in key.items] if isinstance(key, TupleTracker) else [key.realize()]
+    slices = [_is_slice(tx, item) for item in items]
+    if not any(slices):
+        return None
+    # Beside an index of more than one number the dimensions would change places.
+    if not all(is_slice or _gives_view(item) for item, is_slice in zip(items, slices, strict=True)):
+        raise GraphBreak(TENSOR_ITEM, "a slice beside other indices")
+    shown = [
+        0 if is_slice else examples(graph_argument(tx, item))
+        for item, is_slice in zip(items, slices, strict=True)
+    ]
+    fake = examples(tensor.graph_node(tx))
+    assert isinstance(fake, torch.Tensor)
+    # The sizes do not depend on which index it is.
+    view = evaluate("a subscript", _SUBSCRIPT, fake, tuple(shown))
+    assert isinstance(view, torch.Tensor)
+    result = evaluate("a subscript", view.clone)
+    check_replaced(tx, operator.getitem)
+    arguments = graph_arguments(tx, (tensor, key))
+    return wrap_result(tx, tx.graph.call("call_function", operator.getitem, arguments, result=result))
+
+
+def _is_slice(tx: TraceContext, item: Tracker) -> bool:
+    if not isinstance(item, GraphValue) or not issubclass(item.python_type, torch.Tensor):
+        return False
+    node = item.graph_node(tx)
+    fake = examples(node)
+    if not isinstance(node, fx.Node) or not isinstance(fake, torch.Tensor):
+        return False
+    return node.graph is tx.graph.graph and fake.dim() == 0 and fake.dtype in _INTEGERS
 
 
 def parts_of(key: Tracker, rank: int, *, is_store: bool = False) -> list[Tracker] | None:

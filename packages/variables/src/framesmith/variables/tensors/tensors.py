@@ -51,7 +51,13 @@ from framesmith.variables.objects.hidden_overrides import check_no_override
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
-from framesmith.variables.tensors.subscripts import parts_of, read_index, take_view, with_index_tensors
+from framesmith.variables.tensors.subscripts import (
+    index_by_slices,
+    parts_of,
+    read_index,
+    take_view,
+    with_index_tensors,
+)
 from framesmith.variables.tensors.tensor_methods import TensorMethod
 
 ROWS: Final = Rows()
@@ -279,6 +285,9 @@ class TensorTracker(GraphValue):
         ):
             return ask_operands(tx, torch.Tensor.__getitem__, self, key)
         key = with_index_tensors(tx, key)
+        indexed = index_by_slices(tx, self, key) if tx.graph.use.is_batched else None
+        if indexed is not None:
+            return indexed
         parts = parts_of(key, self.fake.dim())
         if parts is not None:
             return take_view(tx, self, parts)

@@ -12,7 +12,9 @@ from typing import Final
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from framesmith.graph import GraphBreak
 from framesmith.graph.arguments import example
+from framesmith.graph.break_kinds import TENSOR_ITEM
 from framesmith.graph.numbers import as_number, largest, smallest
 from framesmith.graph.options import is_fixed
 from framesmith.guards.kinds import TypeIs
@@ -52,6 +54,8 @@ def extreme(tx: TraceContext, name: str, operands: Sequence[Tracker]) -> Tracker
 
 
 def _read(tx: TraceContext, tensor: Tracker) -> Tracker:
+    if tx.graph.use.is_batched and not _is_from_elsewhere(tx, tensor):
+        raise GraphBreak(TENSOR_ITEM, "the number in a slice of a tensor")
     if _is_kept(tx, tensor):
         tx.graph.keeps_numbers = True
         return record(tx, as_number, (tensor,))
@@ -73,6 +77,10 @@ def _is_kept(tx: TraceContext, tensor: Tracker) -> bool:
     if fake is None or fake.dim() or not fake.dtype.is_floating_point or fake.device.type != "cpu":
         return False
     return type(fake) is FakeTensor and not (fake.requires_grad and torch.is_grad_enabled())
+
+
+def _is_from_elsewhere(tx: TraceContext, tensor: Tracker) -> bool:
+    return isinstance(tensor, TensorTracker) and tensor.graph_node(tx).graph is not tx.graph.graph
 
 
 def is_captured(tx: TraceContext) -> bool:
