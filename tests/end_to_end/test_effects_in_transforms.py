@@ -49,7 +49,7 @@ CAPTURED = {
     "a list under vmap": "torch.vmap(note)(x)",
     "a list under grad": "torch.func.grad(lambda y: note(y).sum())(x)",
     "a dict with a tensor from elsewhere": "torch.vmap(name)(x)",
-    "a set under vmap of grad": "torch.vmap(torch.func.grad(see))(x)",
+    "a set": "torch.vmap(see)(x)",
     "a list under jacrev": "torch.func.jacrev(note)(x[0])",
     "a list that is read": "torch.vmap(read)(x)",
     "a list under vjp": "torch.func.vjp(note, x)[0]",
@@ -63,6 +63,8 @@ CAPTURED = {
     "a gradient through a subscript": "torch.vmap(lambda k: weight[k] * 2)(i)",
 }
 NATIVE = {
+    "a set under vmap of grad": "torch.vmap(torch.func.grad(see))(x)",
+    "an operation that fails on the data": "torch.vmap(lambda k: (noted.append(1), table[k])[1])(i * count)",
     "a tensor of the function": "torch.vmap(leak)(x), noted.clear()",
     "a tensor in a list": "torch.func.grad(leak_inner)(x), noted.clear()",
     "a global": "torch.vmap(counted)(x)",

@@ -13,6 +13,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example
+from framesmith.graph.data_errors import fails_on_data
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.subgraph import BODY, Use
 from framesmith.variables.builtin_types.lists import ListTracker
@@ -104,7 +105,13 @@ def record_body(
         for one in noted
         if (one.source is not None or id(one) in outside) and not (restores and one.is_restored())
     ]
-    if not all(runs_once and _outlives(one, recording) for one in effects):
+    # Where an operation fails on the data, eager has only done what stands before it.
+    is_sure = runs_once and not any(
+        fails_on_data(node.op, node.target)
+        for node in recording.body.order
+        if node.op in ("call_function", "call_method")
+    )
+    if effects and not (is_sure and all(_outlives(one, recording) for one in effects)):
         raise GraphBreak(kind, "it has side effects")
 
 
