@@ -166,8 +166,8 @@ def _function_of(tx: TraceContext, operand: Tracker) -> Callable[..., object] | 
         operand.hash_key(tx)
         return value
     if not isinstance(operand, GraphValue) and operand.is_python_constant():
-        value = operand.as_python_constant()
-        return value if isinstance(value, BuiltinFunctionType) else None
+        known = operand.as_python_constant()
+        return known if isinstance(known, BuiltinFunctionType) else None
     return None
 
 
