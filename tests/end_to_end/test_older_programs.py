@@ -18,6 +18,8 @@ from framesmith import frontend
 
 X = torch.randn(3, 4)
 
+KINDS = {"float": torch.FloatTensor, "the default": torch.Tensor, "long": torch.LongTensor}
+
 
 def sizes(x):
     """Other sizes from call to call, 0 and 1 among them."""
@@ -90,6 +92,34 @@ def test_types_of_tensors_are_dtypes() -> None:
         return y is x, x.type(torch.LongTensor), x.type("torch.DoubleTensor"), x.type()
 
     check(f, X, breaks=0)
+
+
+def test_the_class_tensor_is_the_default_type() -> None:
+    def f(x):
+        return x.type(torch.Tensor), (x > 0).type(torch.Tensor), x.type(dtype=torch.Tensor) is x
+
+    check(f, X, breaks=0)
+    check(f, X.double(), breaks=0)
+    before = torch.get_default_dtype()
+    compiled = frontend.compile(f, backend="eager")
+    for dtype in (torch.float32, torch.float64):
+        torch.set_default_dtype(dtype)
+        try:
+            (found, mask, same), (want, _, same_in_eager) = compiled(X), f(X)
+        finally:
+            torch.set_default_dtype(before)
+        assert found.dtype is mask.dtype is want.dtype is dtype
+        assert same is same_in_eager
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_types_of_the_processor_refuse_tensors_without_data(kind: str) -> None:
+    def f(x):
+        return x.type(KINDS[kind])
+
+    with pytest.raises(NotImplementedError, match="meta tensor"):
+        f(torch.ones(2, dtype=torch.half, device="meta"))
+    check(f, torch.ones(2, dtype=torch.half, device="meta"))
 
 
 @torch.jit.script

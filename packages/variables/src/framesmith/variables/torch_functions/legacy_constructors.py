@@ -1,6 +1,6 @@
 """Tensors as older programs make them: `torch.Tensor(2, 3)`, `torch.FloatTensor([1.0])`, `Variable(x)`.
 
-And the classes of `x.type(torch.FloatTensor)`, which stand for a dtype on the CPU.
+And the classes of `x.type(torch.FloatTensor)`, which stand for a dtype and a device.
 """
 
 from typing import Final
@@ -29,12 +29,15 @@ _TENSOR_TYPES: Final = tuple(
 """`torch.FloatTensor` and the others of the CPU."""
 
 
-def dtype_of_class(tracker: Tracker) -> torch.dtype | None:
-    """The dtype for which a class of tensors on the CPU stands, or None."""
+_NAMES: Final = tuple((cls, f"torch.{cls.__name__}") for cls in (torch.Tensor, *_TENSOR_TYPES))
+
+
+def name_of_class(tracker: Tracker) -> str | None:
+    """The name by which `Tensor.type` reads a class of tensors (torch does that in C), or None for another value.
+    `torch.Tensor` stands for the default dtype on the device of the default type."""
     cls = getattr(tracker, "value", None)
     # Compared by identity: `in` would call `__eq__` of the metaclass of any value that a tracker holds.
-    found = getattr(cls, "dtype", None) if any(cls is one for one in _TENSOR_TYPES) else None
-    return found if isinstance(found, torch.dtype) else None
+    return next((name for one, name in _NAMES if cls is one), None)
 
 
 def _constructor_row(cls: type, dtype: torch.dtype | None) -> None:

@@ -26,7 +26,7 @@ from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.tensors.tensor_attributes import can_change_requires_grad
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call, record_function
-from framesmith.variables.torch_functions.legacy_constructors import dtype_of_class
+from framesmith.variables.torch_functions.legacy_constructors import name_of_class
 
 ROWS: Final = Rows()
 
@@ -129,17 +129,13 @@ def type_(
         return require_tensor(self, "type").metadata(tx, "type")
     if dtype is None:
         return graph_call(tx, "type", (self, *args), kwargs)
-    wanted = _dtype_on(self, dtype.realize())
+    wanted = dtype.realize()
+    name = name_of_class(wanted)
+    if name is not None:
+        wanted = Constant(name)
     if isinstance(wanted, ClassTracker):  # unlike elsewhere `int` is no dtype here
         return wanted.unsupported("standing as the argument of Tensor.type")
     return graph_call(tx, "type", (self, wanted, *args), kwargs)
-
-
-def _dtype_on(self: Tracker, dtype: Tracker) -> Tracker:
-    """The dtype of a class such as `torch.FloatTensor`, for a tensor that is on the CPU already."""
-    found = dtype_of_class(dtype)
-    on_cpu = isinstance(self, TensorTracker) and self.fake.device.type == "cpu"
-    return dtype if found is None or not on_cpu else Constant(found)
 
 
 @ROWS.call(torch.Tensor.new)
