@@ -1,7 +1,11 @@
 """`torch.vmap` and `torch.func` in a compiled function: in one graph, nested, or natively where a body does more than compute."""
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+from torch.func import grad, vmap
+
+from framesmith import frontend
 
 SETUP = """
 import torch
@@ -138,7 +142,6 @@ def test_rules_of_a_function_read_what_is_there_now(call, backend):
         "    def g(a):\n        print('in')\n        return (a * 2).sum()\n    return grad(g)(x)\n",
         "    def g(a):\n        w.add_(1)\n        return (a * w).sum()\n    return grad(g)(x), w * 1\n",
         "    def g(a):\n        a.add_(1)\n        return a * 2\n    return vmap(g)(x), x\n",
-        "    return vjp(torch.sin, x)[1](x), vmap(lambda a: a.sum())(x[:0]).shape\n",
         "    out, back = vjp(torch.sin, x)\n    print('between')\n    return back(x)\n",
         "    return grad(lambda a: (a * 2).sum() if (a * 2).requires_grad else a.sum())(x)\n",
     ],
@@ -196,3 +199,21 @@ def body(y): return y * 2 if {question} else y * 3
 def f(x): return {text}
 """
     check_source(source)
+
+
+def over_no_elements(x):
+    none = x[:0]
+    doubled = vmap(lambda a: a * 2)(none)
+    pair = vmap(lambda a, b: (a @ b, a + 1), in_dims=(1, 0), out_dims=(0, 1))(none.t(), none)
+    return (
+        doubled,
+        pair,
+        vmap(grad(lambda a: (a**2).sum()))(none),
+        vmap(vmap(torch.sin))(none.reshape(2, 0, 1)),
+    )
+
+
+def test_a_function_mapped_over_no_elements():
+    compiled = frontend.compile(over_no_elements, backend="eager", fullgraph=True)
+    for _ in range(2):
+        assert repr(compiled(torch.ones(2, 3))) == repr(over_no_elements(torch.ones(2, 3)))

@@ -227,10 +227,13 @@ def _slice(tensor: TensorTracker, dim: int | None) -> torch.Tensor | None:
     """What `torch.vmap` shows of a tensor; None for one that is not mapped."""
     if dim is None:
         return None
-    # There is no first slice, and torch itself cannot run this on fakes.
-    if tensor.fake.shape[dim] == 0:
-        raise GraphBreak(TRANSFORM_KIND, "it is mapped over no elements")
     with torch.no_grad():
+        if tensor.fake.shape[dim] == 0:  # there is no first slice
+            place = dim % tensor.fake.dim()
+            sizes, strides = (
+                [*some[:place], *some[place + 1 :]] for some in (tensor.fake.shape, tensor.fake.stride())
+            )
+            return tensor.fake.new_empty_strided(sizes, strides)
         # Without history: gradients flow through the node, not through this view.
         return tensor.fake.detach().select(dim, 0)
 
