@@ -165,3 +165,46 @@ def test_a_function_that_raises_is_called_once(failures):
     for _ in range(5):
         assert repr(compiled(torch.ones(1))) == repr(run(torch.ones(1)))
         assert found == expected
+
+
+def test_a_failure_belongs_to_its_own_call():
+    """What a call inside of `map` raised while tracing is not raised by another call of the function."""
+
+    def make():
+        @functools.cache
+        def load(key):
+            if key == 7:
+                raise ValueError("seven")
+            return key
+
+        def run(x, y):
+            try:
+                list(map(load, [7]))
+            except ValueError:
+                pass
+            return x + load(y)
+
+        return run
+
+    compiled, run = frontend.compile(make(), backend="eager"), make()
+    for number in (1, 2, 3):
+        assert torch.equal(compiled(torch.ones(1), number), run(torch.ones(1), number))
+
+
+def test_a_function_that_leaves_the_program():
+    def make():
+        @functools.cache
+        def leave():
+            raise SystemExit(3)
+
+        def run(x):
+            try:
+                leave()
+            except SystemExit as error:
+                return x + error.code
+
+        return run
+
+    compiled, run = frontend.compile(make(), backend="eager"), make()
+    for _ in range(2):
+        assert torch.equal(compiled(torch.ones(1)), run(torch.ones(1)))

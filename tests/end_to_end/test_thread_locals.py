@@ -32,8 +32,8 @@ def asked(x):
     if hasattr(LOCAL, "flag"):
         del LOCAL.flag
         return x + 1
-    LOCAL.flag = [x]
-    return x + LOCAL.flag[0], LOCAL.flag
+    LOCAL.flag = x
+    return x + LOCAL.flag, LOCAL.flag
 
 
 def missing(x):
@@ -91,3 +91,46 @@ def test_a_derived_class_runs_natively():
 
     compiled = frontend.compile(run, backend="eager")
     assert [compiled(torch.ones(1)).item() for _ in range(3)] == [8, 9, 10]
+
+
+def scoped(x):
+    LOCAL.scope = x
+    try:
+        return x * 2
+    finally:
+        del LOCAL.scope
+
+
+def test_a_scope_over_an_attribute_that_may_be_there():
+    for order in ((True, False, True), (False, True, False)):
+        results = []
+        for function in (frontend.compile(scoped, backend="eager"), scoped):
+            for is_there in order:
+                vars(LOCAL).clear()
+                if is_there:
+                    LOCAL.scope = 1
+                results.append((function(torch.ones(2)).tolist(), sorted(vars(LOCAL))))
+        assert results[:3] == results[3:]
+
+
+def test_the_end_of_what_an_attribute_held():
+    class Ending:
+        def __init__(self, log):
+            self.log = log
+
+        def __del__(self):
+            self.log.append("end")
+
+    def run(x, log):
+        log.append("before")
+        LOCAL.held = None
+        log.append("after")
+        return x + 1
+
+    compiled, logs = frontend.compile(run, backend="eager"), []
+    for function in (compiled, run):
+        for _ in range(2):
+            logs.append([])
+            LOCAL.held = Ending(logs[-1])
+            function(torch.ones(1), logs[-1])
+    assert logs[:2] == logs[2:]

@@ -37,7 +37,7 @@ class _RealCalls(threading.local):
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, Hashable]] = []
-        self.failed: tuple[object, Hashable, Exception] | None = None
+        self.failed: tuple[object, Hashable, BaseException] | None = None
 
 
 _real_calls: Final = _RealCalls()
@@ -110,7 +110,7 @@ class CachedFunctionTracker(Tracker):
             try:
                 result = stored.make(self.value)
             # eager raises in each call, since lru_cache stores no exception
-            except Exception as error:
+            except BaseException as error:
                 # from the frame of the function on: those before are of the trace
                 error.__traceback__ = _without_own_frames(error.__traceback__)
                 _real_calls.failed = (self.value, stored.key, error)
@@ -221,15 +221,17 @@ def call_unless_made(function: Callable[..., object], call: CachedResult) -> Non
 
 
 def has_raised(function: object) -> bool:
-    """Whether the call of this function that comes next in this thread was made while tracing, and raised."""
+    """Whether a call of this function was made while this thread traced, and raised."""
     return _real_calls.failed is not None and _real_calls.failed[0] is function
 
 
 def raise_or_call(function: Callable[..., object], *args: object, **kwargs: object) -> object:
-    """Raise what a call of the function raised while tracing, once; else call it."""
-    if not has_raised(function) or _real_calls.failed is None:
+    """Raise what this very call of the function raised while tracing, once; else call it."""
+    failed = _real_calls.failed
+    if failed is None or failed[0] is not function or failed[1] != CachedResult(function, args, kwargs).key:
         return function(*args, **kwargs)
-    error = _real_calls.failed[2]
+    error = failed[2]
+    del failed
     _real_calls.failed = None
     try:
         raise error

@@ -5,7 +5,6 @@ from typing import Final
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL
-from framesmith.variables.callables.attribute_functions import attribute_name
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -19,9 +18,9 @@ ROWS: Final = Rows()
 def getattr_static(tx: TraceContext, obj: Tracker, attr: Tracker, default: Tracker | None = None) -> Tracker:
     """`inspect.getattr_static(cls, name[, default])`: the item of the class, else of its metaclass. Breaks the graph for an
     instance."""
-    if not isinstance(obj, ClassTracker):
-        raise GraphBreak(NATIVE_CALL, f"inspect.getattr_static({obj.describe()}, ...)")
-    name = attribute_name(tx, attr, "getattr_static")
+    name = attr.as_python_constant() if attr.is_python_constant() else None
+    if not isinstance(obj, ClassTracker) or type(name) is not str:
+        raise GraphBreak(NATIVE_CALL, f"inspect.getattr_static({obj.describe()}, {attr.describe()})")
     found = find(tx, obj.value, name) or find(tx, type(obj.value), name)
     if found is not None:
         return found.tracker(tx)

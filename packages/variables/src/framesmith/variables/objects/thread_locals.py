@@ -5,7 +5,10 @@ A class derived from it is an ordinary object that breaks the graph: its `__init
 
 import threading
 from collections.abc import Hashable, Iterable, Iterator
+from types import NoneType
 from typing import Final, final
+
+import torch
 
 from framesmith.guards import Source
 from framesmith.guards.kinds import HasInstanceAttribute, Identical
@@ -54,6 +57,7 @@ class ThreadLocal(KnownValue[threading.local]):
         """`self.name = value`, for this thread."""
         if name.startswith("__"):
             self.unsupported(f"storing attribute {name!r}")
+        self._check_end(tx, name)
         tx.changes.note(self)
         self.stored[name] = value
 
@@ -61,8 +65,16 @@ class ThreadLocal(KnownValue[threading.local]):
         """`del self.name`; AttributeError where this thread has none of this name."""
         if name.startswith("__") or self._find(tx, name) is None:
             self.unsupported(f"deleting attribute {name!r}")
+        self._check_end(tx, name)
         tx.changes.note(self)
         self.stored[name] = None
+
+    def _check_end(self, tx: TraceContext, name: str) -> None:
+        """Break the graph where the program may see that a value ends, of which this thread's attribute is the last holder."""
+        held = self.value.__dict__.get(name)
+        if name not in self.stored and not isinstance(held, torch.Tensor | int | float | str | NoneType):
+            self.unsupported(f"replacing attribute {name!r}, a {type(held).__name__}")
+        tx.guard(self, HasInstanceAttribute(name, name in self.value.__dict__))
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """By identity."""
@@ -81,9 +93,13 @@ class ThreadLocal(KnownValue[threading.local]):
                 writer.statement(
                     f"{writer.constant(setattr, 'setattr')}({place}, {name!r}, {writer.value(value)})"
                 )
-            # a name that was stored and deleted within the trace is not there
-            elif name in self.value.__dict__:
-                writer.statement(f"{writer.constant(delattr, 'delattr')}({place}, {name!r})")
+            else:
+                writer.statement(f"{writer.constant(drop, 'drop')}({place}, {name!r})")
+
+
+def drop(owner: threading.local, name: str) -> None:
+    """Delete an attribute, which is not there if the trace has stored it before."""
+    owner.__dict__.pop(name, None)
 
 
 @ROWS.wrap(threading.local)
