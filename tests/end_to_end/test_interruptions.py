@@ -1,6 +1,7 @@
 """Exceptions that reach a graph from elsewhere: hooks for saved tensors, handlers of signals, checkpoints around compiled functions."""
 
 import signal
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -141,3 +142,47 @@ def test_a_handler_that_raises_within_the_function():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert log[0] == "begin" and log.count("finally") == 1
+
+
+def test_a_handler_that_raises_while_tracing():
+    """The exception is the program's: neither a break nor a bug, and the call has changed nothing."""
+
+    class TooSlow(Exception):
+        pass
+
+    log = []
+
+    def run(x):
+        log.append("begin")
+        for _ in range(4000):
+            x = torch.nn.functional.layer_norm(torch.einsum("ij->ji", x), (4,))
+        return x
+
+    def late(*_):
+        raise TooSlow("while tracing")
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        compiled = frontend.compile(run, backend="eager")
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(TooSlow, match="while tracing"):
+            compiled(torch.eye(4))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert log == []
+
+
+def test_a_hook_of_another_module_that_raises():
+    def run(x):
+        return torch.nn.functional.layer_norm(x.sin(), (3,)).sum()
+
+    def observe(function):
+        pack = Mock(side_effect=[ValueError("first"), *([torch.ones(1)] * 20)])
+        with saved_tensors_hooks(pack, lambda tensor: tensor), pytest.raises(ValueError, match="first"):
+            function(torch.ones(2, 3, requires_grad=True))
+        return pack.call_count
+
+    compiled = frontend.compile(run, backend="eager")
+    for _ in range(2):
+        assert observe(compiled) == observe(run) == 1

@@ -63,8 +63,7 @@ class FailedOperation:
 
     `known` are the values by number; None if the backend ran something else than the captured operations.
     `began`: the operation may have written something or drawn random numbers by then, or code of the program raised in its
-    midst, so it must not run again. It is
-    false where the backend ran something else: that writes to inputs only at its end.
+    midst, so it must not run again. It is false where the backend ran something else: that writes to inputs only at its end.
     """
 
     step: int

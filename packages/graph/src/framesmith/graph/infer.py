@@ -27,6 +27,7 @@ from framesmith.graph.break_kinds import (
 from framesmith.graph.breaks import BreakKind, GraphBreak
 from framesmith.graph.data_readers import explain_data_read
 from framesmith.graph.errors import FakeFailure
+from framesmith.graph.interruptions import is_of_signal_handler
 from framesmith.graph.purity import is_outside_of_training
 from framesmith.graph.silence import SILENCE
 
@@ -93,7 +94,10 @@ def _operand(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
 
 
 def translate(operation: str, error: Exception) -> GraphBreak | FakeFailure:
-    """The exception to raise for one that an operation raised on fakes: GraphBreak or FakeFailure."""
+    """The exception to raise for one that an operation raised on fakes: GraphBreak or FakeFailure. One of a handler of a signal is
+    raised here: no operation failed."""
+    if is_of_signal_handler(error):
+        raise error
     # torch wraps some of these errors, so the telling one may be a cause of the one raised.
     for reason in _chain(error):
         if isinstance(reason, DataDependentOutputException):

@@ -5,27 +5,36 @@ Torch calls code of the program in the midst of an operation (hooks of `saved_te
 when it runs once more, and that code must not run a second time: the exception is raised again in its place (ADR 0015).
 """
 
-import sys
+import signal
 from collections.abc import Iterator
 from types import FrameType, FunctionType, TracebackType
 from typing import Final
 
 import torch
 from torch import fx
-from torch._ops import HigherOrderOperator
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch.utils.checkpoint import _StopRecomputationError
 
-_OWN_PACKAGES: Final = sys.stdlib_module_names | {torch.__name__, __name__.partition(".")[0]}
+_OWN_PACKAGES: Final = frozenset({torch.__name__, __name__.partition(".")[0]})
+_IN_PYTHON: Final = (FunctionType, HigherOrderOperator, OpOverload, OpOverloadPacket)
 
 
 def is_interruption(error: BaseException, node: fx.Node) -> bool:
-    """Whether the exception, whose traceback has the frames that the operation called, is not that of the operation."""
+    """Whether other code than the operation raised the exception, whose traceback has the frames that the operation called."""
     if isinstance(error, _StopRecomputationError):
         return True
     frames = [*_frames(error.__traceback__)]
-    if node.op == "call_function" and isinstance(node.target, FunctionType | HigherOrderOperator):
+    if node.op == "call_function" and isinstance(node.target, _IN_PYTHON):
         return any(map(_is_of_program, frames))
-    return bool(frames)  # C code calls no function of Python by itself
+    return bool(frames)  # an operation in C has no frames of Python: these are of a hook or handler
+
+
+def is_of_signal_handler(error: BaseException) -> bool:
+    """Whether a handler of a signal raised the exception, in the midst of whatever ran."""
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    functions = [getattr(one, "__func__", one) for one in handlers]
+    codes = {one.__code__ for one in functions if isinstance(one, FunctionType)}
+    return any(frame.f_code in codes for frame in _frames(error.__traceback__))
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[FrameType]:

@@ -65,6 +65,7 @@ from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed
+from framesmith.graph.interruptions import is_of_signal_handler
 from framesmith.graph.options import Backend
 from framesmith.guards import Examination, Failure, Scope, examine, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
@@ -450,14 +451,13 @@ class CompiledUnit:
         except (FramesmithError, EntryPostponed):
             raise
         except BackendFailed as error:
-            # with `fullgraph` as below; so does torch.compile
             if not settings.suppress_errors or self._state.options.fullgraph:
                 raise
             warn(f"{error}; {self.start.code.co_qualname} runs uncompiled", TracingBugWarning)
             return self._build_uncompiled(error)
         except Exception as error:
             # the user asked for one graph or an error: running uncompiled would hide that there is none
-            if settings.raise_bugs or self._state.options.fullgraph:
+            if settings.raise_bugs or self._state.options.fullgraph or is_of_signal_handler(error):
                 raise
             report_bug(error, self.start.code)
             return self._build_uncompiled(error)
