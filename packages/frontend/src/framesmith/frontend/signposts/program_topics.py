@@ -46,6 +46,43 @@ PROGRAM_TOPICS: Final = (
         ),
     ),
     Topic(
+        "torch-function modes that the program enters",
+        ("torch-function mode", "TorchFunctionMode", "entered mode"),
+        (
+            ("entered: from now on calls of torch ask it", "mode_stack.push_mode"),
+            ("a call asks the innermost mode, then the operands", "begin_override"),
+            ("what torch passes to it", "ask_torch"),
+            ("functions of which it is not known whether they ask break the graph", "break_unless_unasked"),
+        ),
+    ),
+    Topic(
+        "an exception of a hook or handler in the midst of a graph",
+        ("hook raises an exception", "hooks for saved tensors", "signal handler", "interrupted graph"),
+        (
+            ("whether other code than the operation raised it", "is_interruption"),
+            ("which operation stood there", "Failures.find"),
+            ("raised in its place, which does not run again", "Replay.raise_given"),
+            ("why", "docs/adr/0015-a-graph-that-raises.md"),
+        ),
+    ),
+    Topic(
+        "functions under functools.cache",
+        ("cached function that raises", "functools.cache of the program", "memoized function"),
+        (
+            ("the stored result, or the real call", "CachedFunctionTracker.begin_call"),
+            ("what raised while tracing is raised once", "raise_or_call"),
+        ),
+    ),
+    Topic(
+        "keywords of functions of numpy",
+        ("ufunc", "numpy keyword", "numpy function"),
+        (
+            ("a function, method or operator becomes a node", "array_calls.run"),
+            ("what the node calls", "array_nodes.function_node"),
+            ("what numpy itself would give, asked on examples", "ask_numpy"),
+        ),
+    ),
+    Topic(
         "context managers",
         (
             "context manager",

@@ -145,8 +145,8 @@ def find_lost(machine: Machine, endings: Sequence[EndingValue]) -> list[EndingVa
 
 
 def check_order_of_ends(machine: Machine, frame: Frame) -> None:
-    """Raise GraphBreak if several variables of a frame that returns let go of values whose end is seen by the program: CPython does
-    so in an order of its own, which a real frame has."""
+    """Raise GraphBreak if several variables of a frame that returns let go of values whose end is seen by the program: CPython lets
+    go of them in an order that only a real frame has."""
     ends = machine.value_ends.held
     if len(ends) < 2:
         return

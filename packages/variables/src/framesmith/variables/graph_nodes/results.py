@@ -44,7 +44,8 @@ MODE_ACTIVE = register(
         "mode-active",
         "an operation under a transform or mode that sees each operation",
         "Tracing would run the mode's code on values that do not exist, and the graph would run it again.",
-        "Compile the function that is transformed, or enter the mode outside of the compiled function.",
+        "Compile the function that is transformed; enter the mode inside of the compiled function, with nothing in its block that "
+        "breaks the graph.",
     )
 )
 

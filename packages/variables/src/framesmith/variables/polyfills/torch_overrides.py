@@ -14,7 +14,7 @@ from framesmith.variables.polyfills.declined_calls import decline
 
 
 class Overriding(Protocol):
-    """A mode, as far as it is asked."""
+    """The one method of a mode that is called."""
 
     def __torch_function__(
         self, function: object, types: tuple[type, ...], args: tuple[object, ...], *rest: object

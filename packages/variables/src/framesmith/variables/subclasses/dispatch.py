@@ -46,7 +46,7 @@ from framesmith.variables.operations.binary import METHODS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.polyfills import torch_overrides
 from framesmith.variables.polyfills.declined_calls import returns_not_implemented
-from framesmith.variables.subclasses.mode_stack import check_is_unseen
+from framesmith.variables.subclasses.mode_stack import break_unless_unasked
 from framesmith.variables.subclasses.probing import ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, is_of_torch
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -112,7 +112,7 @@ def call_row(
     key = row.key
     if not _is_python(key) and not _is_native(key):
         if tx.changes.overrides.asks_modes():
-            check_is_unseen(tx, key)
+            break_unless_unasked(tx, key)
         return None
     if is_overridden(tx, args, kwargs):
         # Python code of torch is traced: it asks by itself, and passes on what it likes.

@@ -1,6 +1,6 @@
 """The stack of torch-function modes: a mode that the program enters in the trace is asked while tracing, and not in the graph.
 
-What is below the entered ones are those of the caller, which torch's own stack has. Blocks that are open where the trace ends
+Below the entered modes are those of the caller, on torch's own stack. Blocks that are open where the trace ends
 are entered after the graph. How a mode is asked is in `subclasses.dispatch`.
 """
 
@@ -85,16 +85,15 @@ def pop_mode(tx: TraceContext) -> Tracker:
 
 @ROWS.call(torch._C._len_torch_function_stack)
 def count_modes(tx: TraceContext) -> Tracker:
-    """How many modes are entered; those of the caller are guarded."""
+    """How many modes are entered; those of the caller by the guard on torch's global state."""
     return Constant(_depth_of_caller(tx) + len(tx.changes.overrides.modes))
 
 
 @ROWS.call(torch._C._get_function_stack_at)
 def mode_at(tx: TraceContext, index: Tracker, /) -> Tracker:
     """The mode at a position of the stack. Breaks the graph for one of the caller."""
-    position, modes = index.as_python_constant(), tx.changes.overrides.modes
-    assert isinstance(position, int)
-    position -= _depth_of_caller(tx)
+    given, modes = index.as_python_constant(), tx.changes.overrides.modes
+    position = given - _depth_of_caller(tx) if type(given) is int else -1
     if not 0 <= position < len(modes):
         raise GraphBreak(CONTEXT_MANAGER, "a torch-function mode that was entered before")
     block = modes[position]
@@ -104,12 +103,12 @@ def mode_at(tx: TraceContext, index: Tracker, /) -> Tracker:
 
 @ROWS.call(torch._C._is_torch_function_mode_enabled)
 def is_torch_function_mode_enabled(tx: TraceContext) -> Tracker:
-    """Whether there is a mode that would be asked at this point; those of the caller are guarded."""
+    """Whether there is a mode that would be asked at this point; those of the caller by the guard on torch's global state."""
     overrides = tx.changes.overrides
     return Constant(not overrides.asks_none() and (bool(overrides.modes) or _depth_of_caller(tx) > 0))
 
 
-_UNSEEN: Final = (
+_ASK_NO_MODE: Final = (
     _PUSH,
     _POP,
     torch._C._len_torch_function_stack,
@@ -129,10 +128,10 @@ _UNSEEN: Final = (
 """Functions of torch that ask no mode, or whose rows do."""
 
 
-def check_is_unseen(tx: TraceContext, key: object) -> None:
+def break_unless_unasked(tx: TraceContext, key: object) -> None:
     """Break the graph for functions of torch of which it is not known whether they ask the mode."""
     is_getter = isinstance(key, MethodWrapperType) and isinstance(key.__self__, GetSetDescriptorType)
-    if is_getter or any(key is one for one in _UNSEEN):
+    if is_getter or any(key is one for one in _ASK_NO_MODE):
         return
     owner = key.__self__ if isinstance(key, BuiltinFunctionType) else key
     places = (getattr(one, "__module__", None) for one in (key, owner, type(owner)))
