@@ -65,7 +65,8 @@ def test_a_checkpoint_around_a_function_with_effects():
 
         return run
 
-    results = []
+    results, blocks = [], torch.autocast_increment_nesting()
+    torch.autocast_decrement_nesting()
     for compiled in (False, True):
         log = []
         run = frontend.compile(make(log), backend="eager") if compiled else make(log)
@@ -75,6 +76,9 @@ def test_a_checkpoint_around_a_function_with_effects():
             log.append(x.grad.tolist())
         results.append(log)
     assert results[0] == results[1]
+    # torch runs the function again in autocast blocks, which end as ever
+    assert torch.autocast_increment_nesting() == blocks
+    torch.autocast_decrement_nesting()
 
 
 @pytest.mark.parametrize("last", range(1, 7))

@@ -20,6 +20,7 @@ from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.new_objects import add_made, check_made
 from framesmith.frontend.options import TracePolicy, current_config
 from framesmith.frontend.reports import GOES_ON, report_bug
+from framesmith.graph.ambient import leave_blocks
 from framesmith.graph.failures import Failures, GraphFailed, Replay, Unrecoverable
 from framesmith.guards import Scope, Source
 from framesmith.guards.sources import NewObject
@@ -82,8 +83,9 @@ class Recovery:
         """
         error, made = failure.error, dict(zip(self.made, failure.made, strict=True))
         scope = add_made(scope, made)
-        self.failures.start.restore()  # torch's switches, as they were when the graph began
+        self.failures.start.restore(blocks=False)  # torch's switches, as they were when the graph began
         found = self.failures.find(error, lambda: [source.read(scope) for source in self.inputs])
+        leave_blocks(0 if found is None else found.blocks)
         partial = None if found is None else partial_of(found.step)
         if found is None or partial is None:
             raise Unrecoverable

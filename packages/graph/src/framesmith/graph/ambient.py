@@ -45,8 +45,8 @@ class Ambient:
             open_blocks(),
         )
 
-    def restore(self) -> None:
-        """Turn the switches back to this state."""
+    def restore(self, *, blocks: bool = True) -> None:
+        """Turn the switches back to this state; without `blocks` as many autocast blocks stay open as are now."""
         restore_blocks(self.inference)  # before the grad mode, which they put back
         if torch.is_grad_enabled() != self.grad:  # a torch-function mode sees the setter
             torch._C._set_grad_enabled(self.grad)
@@ -57,12 +57,19 @@ class Ambient:
                 torch.set_autocast_dtype(device, dtype)
         if torch.is_autocast_cache_enabled() != self.autocast_cache:
             torch.set_autocast_cache_enabled(self.autocast_cache)
-        # An operation that raised inside of a block left it open; two loops, since a roll-back may also go into one.
-        for _ in range(self.autocast_nesting, _count_nesting()):
-            if torch.autocast_decrement_nesting() == 0:
-                torch.clear_autocast_cache()
-        for _ in range(_count_nesting(), self.autocast_nesting):
+        # An operation that raised inside of a block left it open; a roll-back may also go into one.
+        depth = _count_nesting()
+        if blocks:
+            leave_blocks(depth - self.autocast_nesting)
+        for _ in range(depth, self.autocast_nesting if blocks else depth):
             torch.autocast_increment_nesting()
+
+
+def leave_blocks(count: int) -> None:
+    """Leave as many autocast blocks."""
+    for _ in range(count):
+        if torch.autocast_decrement_nesting() == 0:
+            torch.clear_autocast_cache()
 
 
 def _count_nesting() -> int:

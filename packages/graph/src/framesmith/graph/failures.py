@@ -70,6 +70,8 @@ class FailedOperation:
     number: int
     known: Known | None
     began: bool
+    blocks: int
+    """The autocast blocks that the graph has left open; those of the caller differ from call to call."""
 
 
 @final
@@ -133,7 +135,8 @@ class Failures:
                 goes_on = any(other.meta.get(STEP, (-1, 0))[0] == last[0] for other in nodes[index:])
                 step, number = (last[0] + (not goes_on), last[1] + 1) if place is None else place
                 began = place is not None and (_may_have_written(node) or is_interruption(error, node))
-                return FailedOperation(step, number, known, known is not None and began)
+                blocks = 0 if known is None else sum(map(_blocks_entered, nodes[:index]))
+                return FailedOperation(step, number, known, known is not None and began, blocks)
             last = last if place is None else place
         return None
 
@@ -161,6 +164,12 @@ class Failures:
         finally:
             before.restore()
         return None
+
+
+def _blocks_entered(node: fx.Node) -> int:
+    if node.target is torch.autocast_increment_nesting:
+        return 1
+    return -1 if node.target is torch.autocast_decrement_nesting else 0
 
 
 def _same(tensor: torch.Tensor) -> torch.Tensor:
