@@ -153,8 +153,8 @@ def test_a_prefix_stops_before_its_step() -> None:
 
 def test_without_the_operation_that_raised_nothing_is_recovered(monkeypatch) -> None:
     class Nothing:
-        def restore(self) -> None:
-            pass
+        def restore(self, *, blocks: bool) -> None:
+            assert not blocks  # those of the caller stay open
 
     kept = recovery.Recovery(object.__new__(Failures), Policy(None), ())
     monkeypatch.setattr(Failures, "start", Nothing(), raising=False)
