@@ -125,6 +125,7 @@ from framesmith.variables.tensors import (
     tensors,
 )
 from framesmith.variables.torch_contexts import (
+    device_blocks,
     inference,
     modes,
     native_contexts,
@@ -245,6 +246,7 @@ TORCH_FUNCTIONS: Final[Family] = (
     type_questions.ROWS,
 )
 TORCH_CONTEXTS: Final[Family] = (
+    device_blocks.ROWS,
     inference.ROWS,
     modes.ROWS,
     native_contexts.ROWS,

@@ -1,8 +1,19 @@
 """Whether torch asks `__torch_function__` of subclasses and modes at the present point of a trace. It knows no trackers."""
 
+from dataclasses import dataclass
 from typing import final
 
 import torch
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EnteredMode:
+    """A torch-function mode that the trace has entered, by its tracker. `device`: that of a mode of `torch.device`, which only adds
+    `device=` to calls that make tensors; None for all other modes."""
+
+    block: object
+    device: torch.device | None
 
 
 @final
@@ -20,7 +31,7 @@ class OverrideState:
 
     def __init__(self) -> None:
         self.is_watched = False
-        self.modes: list[object] = []
+        self.modes: list[EnteredMode] = []
         self._open: list[tuple[object, bool]] = []
 
     def enter(self, owner: object, *, is_total: bool = False) -> None:
@@ -41,8 +52,18 @@ class OverrideState:
         return not self._open and torch._C._is_torch_function_enabled()
 
     def asks_modes(self) -> bool:
-        """Whether torch would ask a mode that the trace has entered now."""
-        return bool(self.modes) and not self.asks_none()
+        """Whether torch would ask a mode that the trace has entered now, other than those of `torch.device` alone."""
+        return any(mode.device is None for mode in self.modes) and not self.asks_none()
+
+    def innermost_device(self) -> torch.device | None:
+        """The device of the innermost of the entered modes of `torch.device`."""
+        return next((mode.device for mode in reversed(self.modes) if mode.device is not None), None)
+
+    def default_device(self) -> torch.device | None:
+        """What the modes that the trace has entered add as `device=`, where all are modes of `torch.device`; else None."""
+        if not self.modes or self.asks_modes() or self.asks_none():
+            return None
+        return self.modes[-1].device
 
     def asks_none(self) -> bool:
         """Whether torch would ask neither a subclass nor a mode now."""

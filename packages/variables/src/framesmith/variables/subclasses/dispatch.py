@@ -50,6 +50,7 @@ from framesmith.variables.subclasses.mode_stack import break_unless_unasked
 from framesmith.variables.subclasses.probing import ask_torch
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, is_of_torch
 from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_contexts.device_blocks import call_on_device
 from framesmith.variables.torch_functions.function_rows import builtin_functions
 
 ROWS: Final = Rows()
@@ -110,6 +111,9 @@ def call_row(
     """The call of a row where an operand is a tensor of a subclass, or a mode is asked; None where neither is so, or the row is
     not of torch."""
     key = row.key
+    made = call_on_device(tx, row, args, kwargs)
+    if made is not None:
+        return made
     if not _is_python(key) and not _is_native(key):
         if tx.changes.overrides.asks_modes():
             break_unless_unasked(tx, key)

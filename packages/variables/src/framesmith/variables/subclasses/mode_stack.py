@@ -15,6 +15,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CONTEXT_MANAGER
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
+from framesmith.variables.core.override_state import EnteredMode
 from framesmith.variables.core.overrides import DEFAULT
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
@@ -60,14 +61,24 @@ def _depth_of_caller(tx: TraceContext) -> int:
 def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     """Enter a mode; from now on calls of torch ask it. Breaks the graph for a mode that is not written in Python."""
     mode = mode.realize()
-    if not isinstance(mode, InstanceTracker) or issubclass(mode.python_type, DeviceContext):
+    cls = mode.python_type
+    is_own_form = cls is not DeviceContext and issubclass(cls, DeviceContext)
+    if not isinstance(mode, InstanceTracker) or is_own_form:
         raise GraphBreak(CONTEXT_MANAGER, f"a torch-function mode, {mode.describe()}")
     block = OpenMode(mode)
     tx.changes.note(block)
     overrides = tx.changes.overrides
-    overrides.modes.append(block)
+    overrides.modes.append(EnteredMode(block, _device_of(tx, mode)))
     overrides.is_watched = True
     return Constant(None)
+
+
+def _device_of(tx: TraceContext, mode: Tracker) -> torch.device | None:
+    if mode.python_type is not DeviceContext:
+        return None
+    device = mode.attribute(tx, "device").realize().as_python_constant()
+    assert isinstance(device, torch.device)
+    return device
 
 
 @ROWS.call(_POP)
@@ -76,7 +87,7 @@ def pop_mode(tx: TraceContext) -> Tracker:
     modes = tx.changes.overrides.modes
     if not modes:
         raise GraphBreak(CONTEXT_MANAGER, "leaving a torch-function mode that was entered before")
-    block = modes.pop()
+    block = modes.pop().block
     assert isinstance(block, OpenMode)
     tx.changes.note(block)
     tx.changes.forget(block)
@@ -96,7 +107,7 @@ def mode_at(tx: TraceContext, index: Tracker, /) -> Tracker:
     position = given - _depth_of_caller(tx) if type(given) is int else -1
     if not 0 <= position < len(modes):
         raise GraphBreak(CONTEXT_MANAGER, "a torch-function mode that was entered before")
-    block = modes[position]
+    block = modes[position].block
     assert isinstance(block, OpenMode)
     return block.mode
 

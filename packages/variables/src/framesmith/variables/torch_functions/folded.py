@@ -71,7 +71,6 @@ _SETTLED: Final[tuple[Question, ...]] = (
 _CHANGING: Final[tuple[Question, ...]] = (
     torch.is_anomaly_enabled,
     torch.is_anomaly_check_nan_enabled,
-    torch.get_default_device,
     torch.distributed.is_initialized,
     torch.cuda.current_device,
     torch.cuda.is_initialized,
@@ -171,6 +170,20 @@ def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...]
             Guard.relation(AmbientValue(question, operands, found), Reason("the trace asked torch"))
         )
     return from_python(tx, found)
+
+
+@ROWS.call(torch.get_default_device)
+def get_default_device(tx: TraceContext) -> Tracker:
+    """`torch.get_default_device()`: that of the innermost block of `torch.device` that the trace has entered, else of the caller."""
+    device = tx.changes.overrides.innermost_device()
+    if device is None:
+        return _changing(tx, torch.get_default_device)
+    return Constant(answer_of(tx, _device_of_new_tensor, (device,)))
+
+
+def _device_of_new_tensor(device: torch.device) -> torch.device:
+    # With the index of the device that is current, where the block names none.
+    return torch.empty(0, device=device).device
 
 
 @ROWS.call(torch.overrides.is_tensor_method_or_property)

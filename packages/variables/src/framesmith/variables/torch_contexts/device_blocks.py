@@ -1,0 +1,35 @@
+"""`with torch.device(...)` and the like: a block whose torch-function mode adds `device=` to calls that make tensors.
+
+Such a mode does nothing else, so no call asks it while tracing unless another mode is entered as well: the device is added here.
+How modes are entered is in `subclasses.mode_stack`.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+from torch.utils._device import _device_constructors
+
+from framesmith.variables.callables.polyfill_rows import register_polyfill
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import Row
+from framesmith.variables.polyfills import device_blocks
+
+ROWS: Final = Rows()
+
+register_polyfill(torch.device.__enter__, device_blocks.enter, ROWS)
+register_polyfill(torch.device.__exit__, device_blocks.leave, ROWS)
+
+
+def call_on_device(
+    tx: TraceContext, row: Row, args: list[Tracker], kwargs: Mapping[str, Tracker]
+) -> Tracker | PendingCall | None:
+    """The call with the device of the innermost block; None where it makes no tensor, or has a device already."""
+    device = tx.changes.overrides.default_device()
+    if device is None or row.key not in _device_constructors():
+        return None
+    given = kwargs.get("device")
+    if given is not None and not (isinstance(given, Constant) and given.value is None):
+        return None
+    return row.function(tx, *args, **{**kwargs, "device": Constant(device)})
