@@ -127,6 +127,7 @@ from framesmith.variables.tensors import (
 from framesmith.variables.torch_contexts import (
     device_blocks,
     inference,
+    kernel_settings,
     modes,
     native_contexts,
 )
@@ -248,6 +249,7 @@ TORCH_FUNCTIONS: Final[Family] = (
 TORCH_CONTEXTS: Final[Family] = (
     device_blocks.ROWS,
     inference.ROWS,
+    kernel_settings.ROWS,
     modes.ROWS,
     native_contexts.ROWS,
 )

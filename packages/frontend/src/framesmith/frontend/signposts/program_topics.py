@@ -97,7 +97,7 @@ PROGRAM_TOPICS: Final = (
             ("the end of the block after an exception: `__exit__` is called", "with_except_start"),
             (
                 "those of torch written in Python are inlined; a setting below them becomes a node",
-                "modes._turn",
+                "modes.turn_setting",
             ),
             ("those written in C", "native_contexts.NativeContext"),
             ("the walk through all files, to add one", "docs/adding/context-manager.md"),
@@ -123,8 +123,9 @@ PROGRAM_TOPICS: Final = (
         (
             ("`with` calls `__enter__` and `__exit__`, which are Python code and inlined", "before_with"),
             ("the end of the block after an exception", "with_except_start"),
-            ("a setter runs while tracing, and becomes a node", "modes._turn"),
+            ("a setter runs while tracing, and becomes a node", "modes.turn_setting"),
             ("grad mode and other plain settings", "modes._register_plain"),
+            ("settings that kernels read when they run", "kernel_settings._turn"),
             ("autocast", "modes.set_autocast_enabled"),
             ("what a trace has switched is switched back after it", "AmbientState"),
             ("the guard on the settings at the call", "GlobalState"),

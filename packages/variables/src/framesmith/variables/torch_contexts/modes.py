@@ -1,4 +1,5 @@
-"""Settings of torch that a program may change: grad mode, autocast, deterministic algorithms, attention kernels ...
+"""Settings of torch that a program may change: grad mode, autocast, attention kernels ... Those that kernels read are in
+`kernel_settings`.
 
 A setter runs while tracing, so that fake tensors see the state, and becomes a node, so that the graph
 changes the setting at the same point. The context managers around them (`torch.no_grad`, `torch.autocast`,
@@ -26,7 +27,7 @@ Setter = Callable[..., object]
 _AUTOCAST_DEVICES: Final = ("cpu", "cuda", "xpu", "mps", "hpu", "xla", "mtia", "maia", "ipu")
 
 
-def _turn(
+def turn_setting(
     tx: TraceContext,
     setting: Setting | None,
     setter: Setter,
@@ -55,7 +56,7 @@ def _register_plain(getter: Callable[[], object], setter: Setter) -> None:
     setting = Setting(getter.__name__, getter, setter)
 
     def turn(tx: TraceContext, value: Tracker, /) -> Tracker:
-        return _turn(tx, setting, setter, (value,))
+        return turn_setting(tx, setting, setter, (value,))
 
     ROWS.call(setter)(turn)
 
@@ -70,18 +71,8 @@ _PLAIN: Final = (
     ("_get_overrideable_sdp_enabled", "_set_sdp_use_overrideable"),
     ("_get_fa3_sdp_enabled", "_set_sdp_use_fa3"),
     ("_get_math_sdp_allow_fp16_bf16_reduction", "_set_math_sdp_allow_fp16_bf16_reduction"),
-    ("_get_cudnn_enabled", "_set_cudnn_enabled"),
-    ("_get_cudnn_benchmark", "_set_cudnn_benchmark"),
-    ("_get_cudnn_deterministic", "_set_cudnn_deterministic"),
-    ("_get_cudnn_allow_tf32", "_set_cudnn_allow_tf32"),
-    ("_get_cublas_allow_tf32", "_set_cublas_allow_tf32"),
-    ("_get_mkldnn_enabled", "_set_mkldnn_enabled"),
-    ("_get_cudnn_depthwise_kernel", "_set_cudnn_depthwise_kernel"),
-    ("_get_mkldnn_deterministic", "_set_mkldnn_deterministic"),
-    ("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit"),
-    ("_get_float32_matmul_precision", "_set_float32_matmul_precision"),
-    ("_get_deterministic_fill_uninitialized_memory", "_set_deterministic_fill_uninitialized_memory"),
 )
+"""Settings that choose operations, so that a backend that replaces operations has read them when it made its graph."""
 for _getter, _setter in _PLAIN:
     # Some are not there in each version of torch.
     if hasattr(torch._C, _getter) and hasattr(torch._C, _setter):
@@ -125,49 +116,6 @@ def set_priority_order(tx: TraceContext, order: Tracker, /) -> Tracker:
     return Constant(None)
 
 
-_PRECISION: Final = "precision of float32"
-
-
-def _known_texts(*operands: Tracker) -> list[str]:
-    values = [operand.as_python_constant() if operand.is_python_constant() else None for operand in operands]
-    texts = [value for value in values if isinstance(value, str)]
-    if len(texts) < len(values):
-        raise GraphBreak(BACKEND_LIMIT, "a precision of float32 that is not known")
-    return texts
-
-
-@ROWS.call(torch._C._get_fp32_precision_getter)
-def get_precision(tx: TraceContext, backend: Tracker, op: Tracker, /) -> Tracker:
-    """`torch._C._get_fp32_precision_getter(backend, op)`. What the trace has set may show in other places."""
-    asked = _known_texts(backend, op)
-    question = torch._C._get_fp32_precision_getter
-    found = question(*asked)
-    own = f"{_PRECISION} {asked}"
-    touched = [name for name in tx.changes.ambient.before() if name.startswith(_PRECISION)]
-    # Setting a precision of a backend also changes what its operations, and more specific settings, answer.
-    if touched and touched != [own]:
-        raise GraphBreak(BACKEND_LIMIT, "a precision of float32 after another one was set")
-    if not touched:
-        tx.guards.add(
-            Guard.relation(AmbientValue(question, tuple(asked), found), Reason("the trace asked torch"))
-        )
-    return Constant(found)
-
-
-@ROWS.call(torch._C._set_fp32_precision_setter)
-def set_precision(tx: TraceContext, backend: Tracker, op: Tracker, value: Tracker, /) -> Tracker:
-    """`torch._C._set_fp32_precision_setter(backend, op, value)`, which the `flags` of `torch.backends` call."""
-    place = _known_texts(backend, op, value)[:2]
-    setter: Setter = torch._C._set_fp32_precision_setter
-
-    def put(before: object) -> None:
-        assert isinstance(before, str)
-        setter(*place, before)
-
-    setting = Setting(f"{_PRECISION} {place}", lambda: torch._C._get_fp32_precision_getter(*place), put)
-    return _turn(tx, setting, setter, (backend, op, value))
-
-
 def _set_default_dtype(dtype: object) -> None:
     assert isinstance(dtype, torch.dtype)
     torch._C._set_default_dtype(dtype)
@@ -182,26 +130,7 @@ def set_default_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
     calls; breaks unless the backend runs the graph as captured."""
     if not tx.graph.runs_as_captured:
         raise GraphBreak(BACKEND_LIMIT, "a default dtype that is set midway")
-    return _turn(tx, DEFAULT_DTYPE, torch._C._set_default_dtype, (dtype,))
-
-
-def _deterministic() -> tuple[bool, bool]:
-    return torch._C._get_deterministic_algorithms(), torch._C._get_deterministic_algorithms_warn_only()
-
-
-def _set_deterministic(state: object) -> None:
-    assert isinstance(state, tuple)
-    torch._C._set_deterministic_algorithms(state[0], warn_only=state[1])
-
-
-DETERMINISTIC: Final = Setting("deterministic algorithms", _deterministic, _set_deterministic)
-
-
-@ROWS.call(torch._C._set_deterministic_algorithms)
-def set_deterministic(tx: TraceContext, mode: Tracker, /, *, warn_only: Tracker | None = None) -> Tracker:
-    """`torch._C._set_deterministic_algorithms(mode, warn_only=)`, which `torch.use_deterministic_algorithms` calls."""
-    keywords = {} if warn_only is None else {"warn_only": warn_only}
-    return _turn(tx, DETERMINISTIC, torch._C._set_deterministic_algorithms, (mode,), keywords)
+    return turn_setting(tx, DEFAULT_DTYPE, torch._C._set_default_dtype, (dtype,))
 
 
 # -- autocast ----------------------------------------------------------------------------------------
@@ -250,50 +179,50 @@ def _device(tracker: Tracker, known: dict[str, Setting]) -> Setting:
 def set_autocast_enabled(tx: TraceContext, *args: Tracker) -> Tracker:
     """`set_autocast_enabled(device, enabled)`, or `set_autocast_enabled(enabled)` for CUDA."""
     device = args[0] if len(args) == 2 else Constant("cuda")
-    return _turn(tx, _device(device, ENABLED), torch.set_autocast_enabled, args)
+    return turn_setting(tx, _device(device, ENABLED), torch.set_autocast_enabled, args)
 
 
 @ROWS.call(torch.set_autocast_dtype)
 def set_autocast_dtype(tx: TraceContext, device: Tracker, dtype: Tracker, /) -> Tracker:
     """`set_autocast_dtype(device, dtype)`: the type to which autocast casts."""
-    return _turn(tx, _device(device, DTYPES), torch.set_autocast_dtype, (device, dtype))
+    return turn_setting(tx, _device(device, DTYPES), torch.set_autocast_dtype, (device, dtype))
 
 
 @ROWS.call(torch.set_autocast_cpu_enabled)
 def set_autocast_cpu_enabled(tx: TraceContext, enabled: Tracker, /) -> Tracker:
     """`set_autocast_cpu_enabled(enabled)`, the old form of `set_autocast_enabled("cpu", enabled)`."""
-    return _turn(tx, ENABLED["cpu"], torch.set_autocast_cpu_enabled, (enabled,))
+    return turn_setting(tx, ENABLED["cpu"], torch.set_autocast_cpu_enabled, (enabled,))
 
 
 @ROWS.call(torch.set_autocast_cpu_dtype)
 def set_autocast_cpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
     """`set_autocast_cpu_dtype(dtype)`, the old form of `set_autocast_dtype("cpu", dtype)`."""
-    return _turn(tx, DTYPES["cpu"], torch.set_autocast_cpu_dtype, (dtype,))
+    return turn_setting(tx, DTYPES["cpu"], torch.set_autocast_cpu_dtype, (dtype,))
 
 
 @ROWS.call(torch.set_autocast_gpu_dtype)
 def set_autocast_gpu_dtype(tx: TraceContext, dtype: Tracker, /) -> Tracker:
     """`set_autocast_gpu_dtype(dtype)`, the old form of `set_autocast_dtype("cuda", dtype)`."""
-    return _turn(tx, DTYPES["cuda"], torch.set_autocast_gpu_dtype, (dtype,))
+    return turn_setting(tx, DTYPES["cuda"], torch.set_autocast_gpu_dtype, (dtype,))
 
 
 @ROWS.call(torch.autocast_increment_nesting)
 def increment_nesting(tx: TraceContext) -> Tracker:
     """Count one more open autocast block; returns the number."""
-    return _turn(tx, NESTING, torch.autocast_increment_nesting, ())
+    return turn_setting(tx, NESTING, torch.autocast_increment_nesting, ())
 
 
 @ROWS.call(torch.autocast_decrement_nesting)
 def decrement_nesting(tx: TraceContext) -> Tracker:
     """Count one open autocast block less; returns the number."""
-    return _turn(tx, NESTING, torch.autocast_decrement_nesting, ())
+    return turn_setting(tx, NESTING, torch.autocast_decrement_nesting, ())
 
 
 @ROWS.call(torch.clear_autocast_cache)
 def clear_autocast_cache(tx: TraceContext) -> Tracker:
     """`torch.clear_autocast_cache()`: drops the weights that autocast has cast."""
     # A cache is no setting: there is no value to be put back after the trace.
-    return _turn(tx, None, torch.clear_autocast_cache, ())
+    return turn_setting(tx, None, torch.clear_autocast_cache, ())
 
 
 @ROWS.call(
