@@ -245,6 +245,13 @@ def bench(session: nox.Session) -> None:
     session.run("python", "-m", "benchmarks", *session.posargs, env=QUIET)
 
 
+@nox.session(python=FIRST, reuse_venv=True)
+def cuda(session: nox.Session) -> None:
+    """Programs on CUDA against eager, on a machine with a GPU; with a torch that is built for it."""
+    install(session, "frontend", *group("test"), torch_for(PLAN.first))
+    pytest(session, "tests/cuda")
+
+
 @nox.session(reuse_venv=True)
 @nox.parametrize("python,version", EACH)
 def versions(session: nox.Session, version: str) -> None:

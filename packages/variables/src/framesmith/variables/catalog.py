@@ -125,6 +125,7 @@ from framesmith.variables.tensors import (
     tensors,
 )
 from framesmith.variables.torch_contexts import (
+    cuda_devices,
     device_blocks,
     inference,
     kernel_settings,
@@ -247,6 +248,7 @@ TORCH_FUNCTIONS: Final[Family] = (
     type_questions.ROWS,
 )
 TORCH_CONTEXTS: Final[Family] = (
+    cuda_devices.ROWS,
     device_blocks.ROWS,
     inference.ROWS,
     kernel_settings.ROWS,
