@@ -2,6 +2,7 @@
 
 import torch
 from tests.cuda.support import program, random
+from torch import nn
 
 
 @program
@@ -151,8 +152,10 @@ def called_in_stream():
         return (x * 2 + 1, torch.cuda.current_stream() == stream)
 
     def around(compiled, x):
+        torch.cuda.synchronize()
         with torch.cuda.stream(stream):
             inside = compiled(x)
+        torch.cuda.synchronize()
         return (inside, compiled(x))
 
     return (f, [(random(3),)] * 3, around)

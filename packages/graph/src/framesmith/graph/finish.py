@@ -36,6 +36,7 @@ from framesmith.graph.inputs import (
     needs_plain_form,
     replaces_operations,
 )
+from framesmith.graph.lasting_inputs import mark_lasting_inputs
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
@@ -159,6 +160,8 @@ def call_backend(
     try:
         with torch._guards.tracing(context):
             given = outline(module, repeated) if options.shares_subgraphs else module
+            if options.backend != "eager":
+                mark_lasting_inputs(given, used)
             return compile_with(options, given, [for_backend(entry, context) for entry in used])
     finally:
         after.restore()

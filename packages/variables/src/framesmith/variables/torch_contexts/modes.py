@@ -1,9 +1,9 @@
-"""Settings of torch that a program may change: grad mode, autocast, attention kernels ... Those that kernels read are in
-`kernel_settings`.
+"""Settings of torch that a program may change: grad mode, autocast, attention kernels.
 
 A setter runs while tracing, so that fake tensors see the state, and becomes a node, so that the graph
 changes the setting at the same point. The context managers around them (`torch.no_grad`, `torch.autocast`,
 `sdpa_kernel`) are Python code that is inlined; those written in C are in `native_contexts`.
+Those that kernels read when they run are in `kernel_settings`.
 """
 
 from collections.abc import Callable

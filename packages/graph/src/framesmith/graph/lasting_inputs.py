@@ -1,0 +1,52 @@
+"""Inputs that keep their memory from call to call: parameters and buffers of modules, and tensors that the program has marked so.
+
+Inductor has to know them where it records CUDA graphs (`mode="reduce-overhead"`): others it copies at each call, and it records no
+graph that writes to one. AOTAutograd reads the marks off the nodes of a module that has these attributes.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+import torch._guards
+from torch import fx
+
+from framesmith.graph.inputs import Input
+from framesmith.graph.torch_sources import TorchSource
+from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.containers import Item
+from framesmith.guards.sources.steps import InstanceItem
+
+_MARK: Final = "_dynamo_static_input_type"
+"""An attribute of tensors that `torch._dynamo.mark_static_address` sets, and the key of the mark of a node."""
+_MAY_MOVE: Final = "unguarded"
+"""The mark of an input for which CUDA graphs look at each call whether it has moved."""
+_NO_TRACE: Final = -1
+
+
+def mark_lasting_inputs(module: fx.GraphModule, used: Sequence[Input]) -> None:
+    """Tell AOTAutograd which of the placeholders of a module last. `used` are their inputs, in order."""
+    module.meta["dynamo_compile_id"] = torch._guards.CompileContext.current_compile_id()
+    names = (
+        *(name for name, _ in module.named_parameters(remove_duplicate=False)),
+        *(name for name, _ in module.named_buffers(remove_duplicate=False)),
+    )
+    sources = {name: TorchSource(_NO_TRACE, f"the graph's {name}") for name in names}
+    object.__setattr__(module, "_param_name_to_source", sources)
+    for number, (node, entry) in enumerate(zip(module.graph.find_nodes(op="placeholder"), used, strict=True)):
+        vars(node)["_dynamo_source"] = TorchSource(_NO_TRACE, f"input {number}: {entry.source.text()}")
+        if _lasts(entry):
+            node.meta.setdefault("tensor_dict", {})[_MARK] = _MAY_MOVE
+
+
+def _lasts(entry: Input) -> bool:
+    value = entry.value
+    if not isinstance(value, torch.Tensor):
+        return False
+    return isinstance(value, torch.nn.Parameter) or _is_buffer(entry.source) or _MARK in value.__dict__
+
+
+def _is_buffer(source: Source) -> bool:
+    return (
+        isinstance(source, Item) and isinstance(source.base, InstanceItem) and source.base.name == "_buffers"
+    )
