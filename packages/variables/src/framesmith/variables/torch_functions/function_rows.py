@@ -29,6 +29,7 @@ from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.variables.core import (
     Arguments,
+    Constant,
     Keywords,
     PendingCall,
     TraceContext,
@@ -39,6 +40,7 @@ from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
 from framesmith.variables.graph_nodes.results import check_no_mode
+from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator, record_function
 
 ROWS: Final = Rows()
@@ -102,9 +104,23 @@ def _register_limited(function: Callable[..., object], name: str, with_gradients
             raise GraphBreak(
                 BACKEND_LIMIT, f"torch.{name}(){' with gradients' if with_gradients_only else ''}"
             )
+        if name in _RECURRENT:
+            _check_dropout(args, name)
         return graph_call(tx, function, args, kwargs)
 
     ROWS.call(function)(record_call)
+
+
+def _check_dropout(args: tuple[Tracker, ...], name: str) -> None:
+    """Break the graph for a recurrent network with dropout on CUDA. The operation on fakes fails, and before that it takes note that
+    cuDNN has got the new seed: the next real one would draw old numbers."""
+    tensors = (arg for arg in args if isinstance(arg, TensorTracker))
+    known = [arg.value for arg in args if isinstance(arg, Constant)]
+    # Both forms of the call have the probability, the only float, just before `train`.
+    place = next((place for place, value in enumerate(known) if isinstance(value, float)), None)
+    drops = place is None or (bool(known[place]) and bool(known[place + 1]))
+    if drops and any(tensor.fake.device.type == "cuda" for tensor in tensors):
+        raise GraphBreak(RANDOM_STATE, f"torch.{name}() with dropout on CUDA")
 
 
 def _install() -> None:
