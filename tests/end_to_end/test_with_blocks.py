@@ -342,3 +342,25 @@ def test_an_operation_that_fails_in_autocast_leaves_its_blocks(backend):
         with pytest.raises(RuntimeError, match="singular"):
             compiled(torch.ones(2, 2))
         assert count_autocast_blocks() == 0
+
+
+def test_a_block_without_dispatch_to_python_runs_natively():
+    def f(x):
+        with torch._C._DisableTorchDispatch():
+            y = x * 2
+            z = torch.ones(3) * y
+        return z + 1
+
+    def g(x):
+        with torch._C._DisableTorchDispatch():
+            return h(x)
+
+    def h(x):
+        return x.sin() * 2
+
+    check(f, X)
+    check(g, X)
+    compiled = frontend.compile(h, backend="eager")
+    with torch._C._DisableTorchDispatch():
+        assert torch.equal(compiled(X), h(X))
+    assert torch.equal(compiled(X), h(X))

@@ -253,6 +253,8 @@ def check_modes(replaces: bool = False) -> None:
     hooks = torch._C._autograd._top_saved_tensors_default_hooks(True) if replaces else None
     if hooks is not None and not str(getattr(hooks[0], "__module__", "")).startswith("torch."):
         raise GraphBreak(MODE_ACTIVE, "hooks of saved tensors, and a backend that replaces operations")
+    if torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.Python):
+        raise GraphBreak(MODE_ACTIVE, "a block in which torch asks no Python code")  # fakes are such code
     if forward_ad._current_level >= 0:
         raise GraphBreak(MODE_ACTIVE, "forward-mode differentiation")
     if torch._C._len_torch_dispatch_stack() > 1:  # the first one is the recorder's fake mode
