@@ -43,7 +43,7 @@ from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts import definitions, objects, tables, topics
 from framesmith.frontend.tracing import fact_check, parameter_names, stack_expressions, strict_breaks
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables, reads_frame
-from framesmith.frontend.tracing.replanning import PlannedStop, Restart
+from framesmith.frontend.tracing.replanning import PlannedStop, Restart, TraceManner
 from framesmith.frontend.tracing.trace_end import RunRestNatively
 from framesmith.graph import GraphBreak
 from framesmith.graph.failures import Failures, GraphFailed, Unrecoverable
@@ -136,7 +136,7 @@ def test_entries_are_bound_to_continuations_that_they_do_not_own() -> None:
     binder = EntryBinder(owner, ends_natively=False)
     entry = binder.bind(text, None)
     assert entry.function(*range(len(entry.loads))) == ("there", (1,))
-    prefix = builder.build_partial([torch.ones(2), 3], 1)
+    prefix = builder.build_partial([torch.ones(2), 3], 1, TraceManner())
     assert prefix is not None and binder.bind_partial(prefix, None).step == prefix.step
     gone = weakref.ref(owner)
     del owner
@@ -147,7 +147,7 @@ def test_entries_are_bound_to_continuations_that_they_do_not_own() -> None:
 
 def test_a_prefix_stops_before_its_step() -> None:
     builder = EntryBuilder(FunctionStart(plain), OPTIONS, Policy(None), lambda reason, stack, strict: None)
-    prefix = builder.build_partial([torch.ones(2), 3], 4)
+    prefix = builder.build_partial([torch.ones(2), 3], 4, TraceManner())
     assert prefix.step == 4 and len(prefix.text.targets) == 1
 
 
@@ -156,7 +156,7 @@ def test_without_the_operation_that_raised_nothing_is_recovered(monkeypatch) -> 
         def restore(self, *, blocks: bool) -> None:
             assert not blocks  # those of the caller stay open
 
-    kept = recovery.Recovery(object.__new__(Failures), Policy(None), ())
+    kept = recovery.Recovery(object.__new__(Failures), Policy(None), TraceManner(), ())
     monkeypatch.setattr(Failures, "start", Nothing(), raising=False)
     monkeypatch.setattr(Failures, "find", lambda *args: None)
     with pytest.raises(Unrecoverable):

@@ -39,10 +39,11 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.outdated_reads import check_outdated_reads
 from framesmith.frontend.tracing.replanning import (
-    MixedIdentities,
+    OtherManner,
     PlannedStop,
     Restart,
-    mixes_identities,
+    TraceManner,
+    check_manner,
 )
 from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
@@ -199,15 +200,17 @@ class EntryBuilder:
         stop: PlannedStop | None = None
         name = self.numbers.next()
         imported = set[str]()
-        name.attempt, exact = 0, False
-        # an import between two traces is no attempt
-        while name.attempt < _ATTEMPTS + len(imported):
+        name.attempt, manner, limit = 0, TraceManner(), _ATTEMPTS
+        # an import between two traces is no attempt, nor is another manner
+        while name.attempt < limit + len(imported):
             try:
-                return self._trace(values, stop, name, exact)
+                return self._trace(values, stop, name, manner)
             except Restart as restart:
                 stop = restart.stop
-            except MixedIdentities:
-                exact = True
+            except OtherManner as other:
+                # the steps of the next trace may have other numbers
+                manner, stop = other.manner, None
+                limit += 1
             except FullGraphError as error:
                 if not import_first(error, imported):
                     raise
@@ -227,8 +230,10 @@ class EntryBuilder:
         reached = UserLocation.of(code)
         return build_native_entry(self.start, reason, reached, (), self.on_break(reason, (), False))
 
-    def build_partial(self, values: Sequence[object], step: int) -> BuiltPartialEntry | None:
-        """Make an entry that stops before a step. None where no such entry can be made."""
+    def build_partial(
+        self, values: Sequence[object], step: int, manner: TraceManner
+    ) -> BuiltPartialEntry | None:
+        """Make an entry that stops before a step of a trace made in this manner. None where no such entry can be made."""
         reason = GraphBreak(NATIVE_CALL, "an operation of the graph, which raised")  # never reported
         backend = Replay()
         own = self.options
@@ -237,16 +242,15 @@ class EntryBuilder:
         options = replace(options, captures_unknown=own.fullgraph or own.captures_unknown)
         builder = replace(self, options=options, on_break=ignore_break)
         stop = PlannedStop(step, None, 0, BreakBefore(reason))
-        name, exact = self.numbers.next(), False
+        name = self.numbers.next()
         for name.attempt in range(_ATTEMPTS):
             try:
-                built = builder._trace(values, stop, name, exact)
+                built = builder._trace(values, stop, name, manner)
             except Restart as restart:
                 stop = restart.stop
                 continue
-            except MixedIdentities:
-                exact = True
-                continue
+            except OtherManner:
+                return None
             # by identity, to tell it from a break that this trace met on its way
             if built.reason is reason:
                 return BuiltPartialEntry(built.text, stop.step, backend)
@@ -255,19 +259,20 @@ class EntryBuilder:
         return None
 
     def _trace(
-        self, values: Sequence[object], stop: PlannedStop | None, name: TraceName, exact: bool
+        self, values: Sequence[object], stop: PlannedStop | None, name: TraceName, manner: TraceManner
     ) -> BuiltEntry:
-        """Trace once. Raises Restart where the trace has to be made again, with another stop, MixedIdentities where it
-        has to be with `exact` numbers of objects."""
+        """Trace once. Raises Restart where the trace has to be made again, with another stop, OtherManner where it has to be
+        in another manner."""
         # 1 prepare
         trace = prepare_trace(self.start.code, self.options, self.policy, stop, name)
-        trace.tx.changes.exact_identities = exact
+        trace.tx.changes.exact_identities = manner.exact_identities
+        trace.tx.changes.says_compiling = manner.says_compiling
         try:
-            return self._build_from(trace, values)
+            return self._build_from(trace, values, manner)
         finally:
             trace.release()
 
-    def _build_from(self, trace: Trace, values: Sequence[object]) -> BuiltEntry:
+    def _build_from(self, trace: Trace, values: Sequence[object], manner: TraceManner) -> BuiltEntry:
         """Phases 2 to 6 (see the module), on a trace that `prepare_trace` has put together; a native entry where the state
         cannot be rebuilt after the graph."""
         # before the trace, which sets torch's switches as the program does
@@ -283,8 +288,7 @@ class EntryBuilder:
                     # 2 execute the frames symbolically
                     end = run_trace(trace, self.start, values)
                     # before anything is reported: this trace is thrown away
-                    if mixes_identities(trace.tx):
-                        raise MixedIdentities
+                    check_manner(machine, manner, end)
                     reached, stack = locate_trace(machine, self.start.code)
                     reason = None if isinstance(end, Finished) else end.reason
                     refusal = None
@@ -315,7 +319,7 @@ class EntryBuilder:
         # a partial entry has no recovery of its own
         if graph.failures is not None and replay is None:
             made = made_among((*graph.inputs, *writer.loads))
-            recovery = Recovery(graph.failures, self.policy.snapshot(), graph.inputs, made)
+            recovery = Recovery(graph.failures, self.policy.snapshot(), manner, graph.inputs, made)
         # 6 put the entry together
         # the graph call is written first, since it loads the inputs of the graph
         text = write_entry(

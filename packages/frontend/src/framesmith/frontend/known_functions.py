@@ -64,8 +64,8 @@ def call_graph_break(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tra
 @ROWS.call(is_compiling)
 @ROWS.entry(DIRECTIVES, _QUESTION)
 def answer_is_compiling(tx: TraceContext) -> Tracker:
-    """`is_compiling()`: true."""
-    return Constant(True)
+    """`is_compiling()`: true, unless the program raises for it."""
+    return Constant(tx.changes.tell_compiling())
 
 
 @ROWS.entry(DIRECTIVES, ("torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder"))

@@ -20,6 +20,7 @@ from framesmith.frontend.generated.entry import Entry
 from framesmith.frontend.new_objects import add_made, check_made
 from framesmith.frontend.options import TracePolicy, current_config
 from framesmith.frontend.reports import GOES_ON, report_bug
+from framesmith.frontend.tracing.replanning import TraceManner
 from framesmith.graph.ambient import leave_blocks
 from framesmith.graph.failures import Failures, GraphFailed, Replay, Unrecoverable
 from framesmith.guards import Scope, Source
@@ -42,11 +43,12 @@ class PartialEntry:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Recovery:
-    """What an entry keeps in case its graph raises. `policy`: as it was when the entry was traced, since a second trace
-    has to go the same way. `made`: what the entry makes in each call, and hands over when the graph raises."""
+    """What an entry keeps in case its graph raises. `policy` and `manner`: as they were when the entry was traced, since a
+    second trace has to go the same way. `made`: what the entry makes in each call, and hands over when the graph raises."""
 
     failures: Failures
     policy: TracePolicy
+    manner: TraceManner
     inputs: tuple[Source, ...]
     made: tuple[NewObject, ...] = ()
 

@@ -473,7 +473,7 @@ class CompiledUnit:
         with self._state.lock, without_frame_hook():
             made = self._partial_entries.setdefault(recovery, {})
             if step not in made:
-                built = self._make_builder(recovery.policy).build_partial(values, step)
+                built = self._make_builder(recovery.policy).build_partial(values, step, recovery.manner)
                 made[step] = None if built is None else self._binder.bind_partial(built, self.start.own)
             return made[step]
 

@@ -1,15 +1,17 @@
 """How a trace that has gone too far is made again: with a planned stop, the step before which the second one ends.
 
 A step that fails after it has changed something, or has read values, cannot be taken back. So the trace is thrown away
-and made once more up to that step, whose operation runs natively then. It is made again too where it has looked up
-`id(x)` or the number of the thread without reading it, and that turns out to matter. The loop over attempts: `EntryBuilder.build`.
+and made once more up to that step, whose operation runs natively then. It is made again too, in another `TraceManner`, where it
+has looked up `id(x)` or the number of the thread without reading it and that turns out to matter, and where the program was told
+that it is being compiled and raises. The loop over attempts: `EntryBuilder.build`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Final, final
 
-from framesmith.frontend.tracing.trace_end import NativeEnd
+from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.trace_end import Finished, NativeEnd, TraceEnd
 from framesmith.guards.kinds import EqualTo, HasKey, KeysAre
 from framesmith.variables.core import TraceContext
 
@@ -31,9 +33,22 @@ class PlannedStop:
     end: NativeEnd
 
 
-class MixedIdentities(Exception):
-    """The trace has looked up such a number as a key without reading it, and has seen numbers that may be addresses: trace
-    again and read it."""
+@final
+@dataclass(frozen=True, slots=True)
+class TraceManner:
+    """How the program is traced: whether `id(x)` and the number of the thread are read where they are looked up as keys, and
+    whether `is_compiling()` is true, which is false in eager."""
+
+    exact_identities: bool = False
+    says_compiling: bool = True
+
+
+class OtherManner(Exception):
+    """Trace again, in this manner."""
+
+    def __init__(self, manner: TraceManner) -> None:
+        super().__init__(manner)
+        self.manner = manner
 
 
 class Restart(Exception):
@@ -44,7 +59,18 @@ class Restart(Exception):
         self.stop = stop
 
 
-def mixes_identities(tx: TraceContext) -> bool:
+def check_manner(machine: Machine, manner: TraceManner, end: TraceEnd) -> None:
+    """Raise OtherManner where a trace that ended so has to be made again in another manner."""
+    tx = machine.tx
+    if _mixes_identities(tx):
+        raise OtherManner(replace(manner, exact_identities=True))
+    # an exception leaves the frames, or is handled where the trace ends: eager may never have raised it
+    raises = not isinstance(end, Finished) and (end.reason is None or machine.handled is not None)
+    if raises and tx.changes.was_told_compiling:
+        raise OtherManner(replace(manner, says_compiling=False))
+
+
+def _mixes_identities(tx: TraceContext) -> bool:
     """Whether `id(x)` or the number of the thread was looked up as a key, unread, in a trace that saw numbers which may be addresses as well."""
     return tx.changes.has_identity_keys and (
         tx.changes.has_number_keys or any(_names_address(guard.claim) for guard in tx.guards)

@@ -78,6 +78,8 @@ class MutationLog(Generic[V]):
     `has_identity_keys`: `id(x)` of an existing object, or the number of the thread, was looked up as a key, unread;
     `exact_identities`: it is to be read. `has_number_keys`: a symbolic number was.
 
+    `says_compiling`: what `is_compiling()` gives (`tell_compiling`); `was_told_compiling`: code asked, and it was true.
+
     `let_go` are values that an object let go of in the present step, which may end with that.
 
     `readers` are told what the trace reads while they watch; `native_reads` are those of Python code that the graph runs as it is.
@@ -98,6 +100,8 @@ class MutationLog(Generic[V]):
         self.exact_identities = False
         self.has_identity_keys = False
         self.has_number_keys = False
+        self.says_compiling = True
+        self.was_told_compiling = False
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
         self.moved: list[fx.Node] = []
         self.asked_gradients: list[fx.Node] = []
@@ -123,6 +127,11 @@ class MutationLog(Generic[V]):
         # an object made in the trace is written as it is at the end; nothing of it has to be replayed
         if tracker.source is not None:
             self._changed.setdefault(id(tracker), tracker)
+
+    def tell_compiling(self) -> bool:
+        """The answer to `is_compiling()`: true, unless the program raises for it."""
+        self.was_told_compiling |= self.says_compiling
+        return self.says_compiling
 
     def note_reference(self, target: V) -> None:
         """Record that a weak reference to a value was made."""

@@ -102,9 +102,8 @@ _STEPS: Final = frozenset(
     for name, step in vars(module).items()
     if name.startswith(("_single_tensor_", "_multi_tensor_")) and isinstance(step, FunctionType)
 )
-# The answers in the traced program: it is being compiled, and by no other compiler.
+# The answers in the traced program: no other compiler is at work.
 _FIXED: Final[tuple[tuple[object, Question], ...]] = (
-    (True, torch.compiler.is_dynamo_compiling),
     (False, torch.compiler.is_exporting),
     (False, torch._jit_internal.is_scripting),
     (False, torch.jit._trace.is_tracing),
@@ -117,6 +116,7 @@ QUESTIONS: Final[tuple[object, ...]] = (
     *_SETTLED,
     *(question for _, question in _FIXED),
     torch.compiler.is_compiling,
+    torch.compiler.is_dynamo_compiling,
     torch._utils.is_compiling,
 )
 """Questions that torch answers without asking a mode."""
@@ -124,16 +124,26 @@ QUESTIONS: Final[tuple[object, ...]] = (
 
 @ROWS.call(torch.compiler.is_compiling, torch._utils.is_compiling)
 def is_compiling(tx: TraceContext) -> Tracker:
-    """True, except for code of torch that would do something else than in eager, which we can trace or break at."""
-    asking = tx.graph.asking
-    if asking is None:
-        return Constant(True)
-    code, read_local = asking()
+    """True, except for code of torch that would do something else than in eager, which we can trace or break at, and in a
+    trace whose program raises where it is true."""
+    return Constant(not _is_answered_as_in_eager(tx) and tx.changes.tell_compiling())
+
+
+@ROWS.call(torch.compiler.is_dynamo_compiling)
+def is_dynamo_compiling(tx: TraceContext) -> Tracker:
+    """As `is_compiling`, for all code."""
+    return Constant(tx.changes.tell_compiling())
+
+
+def _is_answered_as_in_eager(tx: TraceContext) -> bool:
+    if tx.graph.asking is None:
+        return False
+    code, read_local = tx.graph.asking()
     if code in _STEPS:
         # Without it there is nothing to check, and the answer is the usual one.
         capturable = read_local("capturable")
-        return Constant(not (isinstance(capturable, Tracker) and _is_true(capturable)))
-    return Constant(code not in _AS_IN_EAGER)
+        return isinstance(capturable, Tracker) and _is_true(capturable)
+    return code in _AS_IN_EAGER
 
 
 def _is_true(value: Tracker) -> bool:
