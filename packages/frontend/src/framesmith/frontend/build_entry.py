@@ -53,6 +53,7 @@ from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumber
 from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSION
 from framesmith.graph.breaks import BreakKind
 from framesmith.graph.failures import GraphFailed, Replay
+from framesmith.graph.leaf_inputs import read_marks
 from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.families import pack_inputs
@@ -478,10 +479,15 @@ def write_graph_call(
     lines = [(called, writer.line)]
     if recovery is not None:
         failed, own = writer.constant(GraphFailed, "failed"), writer.constant(recovery, "recovery")
-        made = f", ({''.join(f'{writer.load(one)}, ' for one in recovery.made)})" if recovery.made else ""
+        before = f", {PREFIX}m" if graph.marks_leaves else ""
+        made = f", ({''.join(f'{writer.load(one)}, ' for one in recovery.made)})"
+        handed = f"{made}{before}" if recovery.made or before else ""
         anything = writer.constant(Exception, "error")
-        handler = f"except {anything} as {PREFIX}x: raise {failed}({own}, {PREFIX}x{made}) from None"
+        handler = f"except {anything} as {PREFIX}x: raise {failed}({own}, {PREFIX}x{handed}) from None"
         lines = [("try:", writer.line), (f"  {called}", writer.line), (handler, writer.line)]
+        if before:
+            read = f"{PREFIX}m = {writer.constant(read_marks, 'marks')}({', '.join(given)})"
+            lines.insert(0, (read, writer.line))
     renamed = [
         (f"{name} = {results[position]}", writer.line)
         for name, position in zip(names, graph.positions, strict=True)

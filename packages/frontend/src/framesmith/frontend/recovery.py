@@ -11,6 +11,7 @@ run that failed (ADR 0015).
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from types import CodeType
 from typing import final
@@ -23,6 +24,7 @@ from framesmith.frontend.reports import GOES_ON, report_bug
 from framesmith.frontend.tracing.replanning import TraceManner
 from framesmith.graph.ambient import leave_blocks
 from framesmith.graph.failures import Failures, GraphFailed, Replay, Unrecoverable
+from framesmith.graph.leaf_inputs import restored_marks
 from framesmith.guards import Scope, Source
 from framesmith.guards.sources import NewObject
 
@@ -86,9 +88,10 @@ class Recovery:
         error, made = failure.error, dict(zip(self.made, failure.made, strict=True))
         scope = add_made(scope, made)
         self.failures.start.restore(blocks=False)  # torch's switches, as they were when the graph began
-        found = self.failures.find(error, lambda: [source.read(scope) for source in self.inputs])
+        with restored_marks(self._read_inputs(scope), failure.before) if failure.before else nullcontext():
+            found = self.failures.find(error, lambda: self._read_inputs(scope))
+            partial = None if found is None else partial_of(found.step)
         leave_blocks(0 if found is None else found.blocks)
-        partial = None if found is None else partial_of(found.step)
         if found is None or partial is None:
             raise Unrecoverable
         ran = found.began or self.failures.writes_between(partial.step, found.number)
@@ -96,5 +99,8 @@ class Recovery:
             raise Unrecoverable  # what has written or drawn already must not run a second time
         # before `give`: values that are given and not taken would be found by the next call of this thread
         check_made(partial.entry.loads, made)
-        partial.replay.give(found.known, error if ran else None)
+        partial.replay.give(self.failures, found.known, error if ran else None)
         return partial.entry, scope
+
+    def _read_inputs(self, scope: Scope) -> list[object]:
+        return [source.read(scope) for source in self.inputs]

@@ -14,7 +14,7 @@ A backend that does not run our module leaves no such frame: the captured operat
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -25,9 +25,11 @@ from torch import fx
 from torch.autograd.graph import saved_tensors_hooks
 
 from framesmith.graph.ambient import Ambient
+from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.captured_module import run_form_of
-from framesmith.graph.data_errors import may_have_effects
+from framesmith.graph.data_errors import may_have_effects, operator_name
 from framesmith.graph.interruptions import is_interruption
+from framesmith.graph.leaf_inputs import Marks
 from framesmith.graph.purity import IMPURE, is_collective, is_random, is_switch
 
 STEP: Final = "framesmith_step"
@@ -41,14 +43,18 @@ Known = Mapping[int, object]
 class GraphFailed(Exception):
     """What an entry raises instead of the exception of its graph (`error`), for the dispatcher to catch.
 
-    `recovery` is the entry's own object for going on from there, `made` what the entry had made for the call.
+    `recovery` is the entry's own object for going on from there, `made` what the entry had made for the call, `before` which
+    inputs required gradients before the graph, where it changes that.
     """
 
-    def __init__(self, recovery: object, error: Exception, made: tuple[object, ...] = ()) -> None:
+    def __init__(
+        self, recovery: object, error: Exception, made: tuple[object, ...] = (), before: Marks | None = None
+    ) -> None:
         super().__init__()
         self.recovery = recovery
         self.error = error
         self.made = made
+        self.before = before
 
 
 @final
@@ -98,6 +104,12 @@ class Failures:
             return self._failure(set(found), _values(self._nodes(), found), error)
         done = self._try_out(inputs())
         return None if done is None else self._failure(done, None, error)
+
+    def agree_with(self, module: fx.GraphModule) -> bool:
+        """Whether another trace recorded the same operations under the same numbers, as far as both graphs have them."""
+        recorded = _recorded(self.module)
+        other = _recorded(module)
+        return all(recorded[number] == other[number] for number in recorded.keys() & other.keys())
 
     def writes_between(self, step: int, number: int) -> bool:
         """Whether an operation of this step or a later one, before the one with this number, did more than compute."""
@@ -166,6 +178,18 @@ class Failures:
         return None
 
 
+def _recorded(module: fx.GraphModule) -> dict[int, tuple[int, str]]:
+    """Step and name of each operation by its number, without arithmetic on numbers."""
+    return {
+        place[1]: (
+            place[0],
+            operator_name(node.op, node.target),
+        )  # by name: some functions are made by each trace
+        for node in module.graph.nodes
+        if (place := node.meta.get(STEP)) is not None and place[1] % 2 == 0
+    }
+
+
 def _blocks_entered(node: fx.Node) -> int:
     if node.target is torch.autocast_increment_nesting:
         return 1
@@ -207,9 +231,11 @@ class Replay:
 
     given: threading.local = field(default_factory=threading.local)
     asks: bool = False
+    module: fx.GraphModule | None = None
 
     def __call__(self, module: fx.GraphModule, examples: Sequence[object]) -> Callable[..., object]:
         """The `Backend` protocol: a callable that replays the values given for this call, or runs the module if none are."""
+        self.module = module
 
         def run(*inputs: object) -> object:
             # Once: the next call of the entry in this thread is not one of a failed graph.
@@ -223,8 +249,17 @@ class Replay:
 
         return run
 
-    def give(self, known: Known | None, error: Exception | None) -> None:
-        """Set the values for the next call in this thread, and the exception for `raise_given`."""
+    def give(self, failures: Failures, known: Known | None, error: Exception | None) -> None:
+        """Set the values for the next call in this thread, and the exception for `raise_given`.
+
+        Raises Unrecoverable where the module has recorded other operations than the one of `failures`, or needs a value that
+        was freed and cannot be computed again.
+        """
+        module = self.module
+        if module is not None and known is not None:
+            if not failures.agree_with(module):
+                raise Unrecoverable("the second trace recorded other operations than the first")
+            _plan(module, known, keep=error is not None)
         self.given.__dict__.update(known=known, error=error)
 
     def raise_given(self) -> None:
@@ -238,22 +273,13 @@ class Replay:
 
 
 def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known, *, keep: bool = False) -> object:
-    """The outputs of the module: known values, and what is computed from them again. `keep`: not again what is known.
-
-    Raises Unrecoverable if a needed value was freed and something was written since it was made.
-    """
-    nodes = list(module.graph.nodes)
-    values: dict[fx.Node, object] = dict(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
-    if not keep and not any(map(_may_have_written, nodes)):
-        known = {}  # compute all again: a recomputed value and a known one would not share memory as view and base did
-    values.update(
-        (node, known[node.meta[STEP][1]]) for node in nodes if node.meta.get(STEP, (0, -1))[1] in known
-    )
-    anew = _to_compute(nodes, values)
+    """The outputs of the module: known values, and what is computed from them again. `keep`: not again what is known."""
+    given, anew = _plan(module, known, keep=keep)
     interpreter = fx.Interpreter(module, garbage_collect_values=False)
     interpreter.extra_traceback = False
-    interpreter.env.update(values)
-    for node in nodes:
+    interpreter.env.update(zip(module.graph.find_nodes(op="placeholder"), inputs, strict=True))
+    interpreter.env.update(given)
+    for node in module.graph.nodes:
         if node.op == "output":
             return interpreter.run_node(node)
         # Switches run again, so that what is computed anew is computed under the same ones.
@@ -262,8 +288,25 @@ def replay(module: fx.GraphModule, inputs: Sequence[object], known: Known, *, ke
     raise AssertionError("a graph without an output")
 
 
-def _to_compute(nodes: Sequence[fx.Node], values: Mapping[fx.Node, object]) -> set[fx.Node]:
-    """The nodes whose values are needed and were freed.
+def _plan(
+    module: fx.GraphModule, known: Known, *, keep: bool
+) -> tuple[Mapping[fx.Node, object], Set[fx.Node]]:
+    """The nodes whose values are taken, with these, and those that are computed again.
+
+    Raises Unrecoverable if a needed value was freed and something was written since it was made.
+    """
+    nodes = list(module.graph.nodes)
+    if not keep and not any(map(_may_have_written, nodes)):
+        known = {}  # compute all again: a recomputed value and a known one would not share memory as view and base did
+    given = {node: known[place[1]] for node in nodes if (place := node.meta.get(STEP, (0, -1)))[1] in known}
+    inputs = {node for node in nodes if node.op == "placeholder"}
+    numbers = {node for node, value in given.items() if isinstance(value, int | float)}
+    numbers |= {node for node in inputs if not isinstance(node.meta.get(EXAMPLE), torch.Tensor)}
+    return given, _to_compute(nodes, given.keys() | inputs, numbers)
+
+
+def _to_compute(nodes: Sequence[fx.Node], values: Set[fx.Node], numbers: set[fx.Node]) -> set[fx.Node]:
+    """The nodes without a value that are needed; `numbers` are values that no write changes.
 
     Raises Unrecoverable if an operation wrote something since the first of them, or one of them draws random numbers.
     Arithmetic on numbers (`n + 1`) may be done again at any time: no write to a tensor changes it.
@@ -277,7 +320,6 @@ def _to_compute(nodes: Sequence[fx.Node], values: Mapping[fx.Node, object]) -> s
         anew.add(node)
         todo += node.all_input_nodes
     begun = False
-    numbers = {node for node, value in values.items() if isinstance(value, int | float)}
     for node in nodes:
         is_arithmetic = node.meta.get(STEP, (0, 0))[1] % 2 == 1
         if node in anew and is_arithmetic and numbers.issuperset(node.all_input_nodes):

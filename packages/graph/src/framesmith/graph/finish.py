@@ -69,6 +69,14 @@ class CompiledSubgraph:
     mutated: tuple[Source, ...] = ()
     failures: Failures | None = None
 
+    @property
+    def marks_leaves(self) -> bool:
+        """Whether it changes which inputs require gradients."""
+        return self.graph_module is not None and any(
+            node.op == "call_method" and node.target == "requires_grad_"
+            for node in self.graph_module.graph.nodes
+        )
+
 
 def close(
     graph: fx.Graph,
