@@ -386,6 +386,17 @@ def test_a_traceback_shows_the_users_function_and_line():
     assert resumed.__code__.co_qualname == "divide" and resumed.__code__.co_firstlineno == first
 
 
+def test_packed_arguments_are_taken_out_of_their_list():
+    def function(a, b):
+        return a // b, len(given)
+
+    given = [7, 2, 7, 2]
+    layout = ResumeLayout((StackItem.VALUE, StackItem.VALUE), ("a", "b"), packed=True)
+    code = resume_function(function.__code__, index_of(function, Kind.BINARY), layout)
+    assert verify(code) == [] and code.co_argcount == 1
+    assert types.FunctionType(code, function.__globals__, closure=function.__closure__)(given) == (3, 0)
+
+
 def test_arguments_for_the_stack_are_no_locals_afterwards():
     def function(f, a):
         return f(a, locals())

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from stepping import frame_at, trace_of
 
-from framesmith.frontend.resuming.native import NativeContinuation, call_consuming, pop_last, take_all
+from framesmith.frontend.resuming.native import NativeContinuation, pop_last, take_all
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.resuming.unwinding import Unwinding, find_interruption
 from framesmith.frontend.tracing.decomposed_generators import find_decomposed_generators
@@ -96,11 +96,6 @@ def test_a_suspended_generator_is_handed_over_in_pieces() -> None:
 
 def cell(value):
     return (lambda: value).__closure__[0]
-
-
-def test_a_call_that_consumes_leaves_the_list_empty() -> None:
-    values: list[object] = [3, 2, 1]
-    assert call_consuming(3)(lambda *given: given, values) == (1, 2, 3) and values == []
 
 
 def test_values_are_taken_out_of_the_list() -> None:

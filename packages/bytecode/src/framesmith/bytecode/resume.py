@@ -8,6 +8,7 @@ stack and in the locals, puts it back, and goes on at that operation, in whateve
     MAKE_CELL x; LOAD_CLOSURE; STORE_FAST x  and are local variables again
     RETURN_GENERATOR; POP_TOP               where the original is a generator
     RESUME
+    <unpack the list of arguments, empty it>  where they are packed
     <push the stack, bottom first>
     JUMP_FORWARD <the operation>
 
@@ -25,6 +26,10 @@ stack and in the locals, puts it back, and goes on at that operation, in whateve
 For the last two the exception is raised (by RERAISE, which touches neither `__traceback__` nor `__context__`) into
 a handler of the prologue, so that `sys.exc_info()`, a bare `raise` and the context of new exceptions
 are right; POP_EXCEPT then restores what the *caller* was handling.
+
+**Packed arguments.** The caller of a function may hold the arguments until it returns: CPython does where something in the
+process evaluates frames (PEP 523). With `ResumeLayout.packed` they come in one list, which the prologue empties: so only this frame
+holds them, and each ends where the user's function lets go of it.
 
 **Generators.** Calling the function gives a generator that goes on at the operation when it is first run.
 If the operation is a YIELD, with the value to be yielded on top of the stack, one `next()` leaves it suspended
@@ -55,6 +60,7 @@ from framesmith.bytecode.slots import renumber, split_wide_pairs
 from framesmith.bytecode.supers import make_arguments_explicit
 
 _STAR_FLAGS: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_PACKED: Final = ".values"
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -74,18 +80,22 @@ _SIZES: Final = {StackItem.VALUE: 1, StackItem.NULL: 1, StackItem.EXCEPTION: 2, 
 @final
 @dataclass(frozen=True)
 class ResumeLayout:
-    """What the arguments of a continuation are: stack items, then bound locals, then an exception to raise."""
+    """What the arguments of a continuation are: stack items, then bound locals, then an exception to raise.
+
+    `packed`: they come in one list, which the function empties.
+    """
 
     stack: tuple[StackItem, ...]
     locals: tuple[str, ...]
     raises: bool = False
+    packed: bool = False
 
 
 def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) -> CodeType:
     """Code of a function that goes on at `operation_index` of `meaning.read(code)`: a native continuation (ADR 0005).
 
-    Positional arguments: the stack values bottom first, NULLs left out; the values of `layout.locals`; with
-    `layout.raises`, an exception that is raised at the operation instead of running it. Free variables:
+    Positional arguments, or items of the list that is the only one: the stack values bottom first, NULLs left out; the values of
+    `layout.locals`; with `layout.raises`, an exception that is raised at the operation instead of running it. Free variables:
     those of `code`, then its cells. Raises ResumeError if the operation or the layout does not fit the code.
     """
     reading = read(code)
@@ -95,12 +105,14 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     parts.instructions, parts.regions = [], []
     # A program cannot write such a name, and those that CPython makes (`.0`, `.type_params`) are others.
     stack_names = tuple(f".stack{i}" for i, slot in enumerate(layout.stack) if slot is not StackItem.NULL)
-    doubled = _become_function(parts, body, stack_names, layout)
+    given, doubled = _become_function(parts, body, stack_names, layout)
     operation = reading.operations[operation_index]
     emitter = Emitter(parts)
     emitter.position = operation.position
     # Not our slots `.x`, which are never made. The dot does not tell them: `.type_params` is a cell of CPython's.
     _enter(emitter, [name for name in parts.cellvars if name in code.co_cellvars])
+    if layout.packed:
+        _unpack_arguments(emitter, given)
     _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
     # The body has such a variable in the slot `.x`, see `_become_function`: that is where its cell has to be.
     for name in doubled:
@@ -153,8 +165,9 @@ def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layou
 
 def _become_function(
     parts: CodeParts, body: list[Instruction], stack_names: tuple[str, ...], layout: ResumeLayout
-) -> list[str]:
-    """Give `parts` its new signature; returns the cells that are to be copied to a slot of their own.
+) -> tuple[list[str], list[str]]:
+    """Give `parts` its new signature; returns the variables that are handed over, and the cells that are to be copied to a slot of
+    their own.
 
     The cells become free variables. One that an inlined comprehension saves and overwrites (3.12) needs a slot that may
     hold any value: code that reads the frame's locals takes what is in a free variable's slot for a cell.
@@ -169,7 +182,8 @@ def _become_function(
     if layout.raises:
         arguments.append(".raise")
     own = [name for name in parts.varnames if name not in cells]
-    parts.varnames = [*arguments, *(name for name in own if name not in set(arguments))]
+    packed = [_PACKED] if layout.packed else []
+    parts.varnames = [*packed, *arguments, *(name for name in own if name not in set(arguments))]
     parts.freevars = [*parts.freevars, *parts.cellvars]
     parts.cellvars = [
         *(name for name in parts.cellvars if name not in doubled),
@@ -187,10 +201,10 @@ def _become_function(
         else:
             found.append(first[f".{name}" if name in doubled else name])
     renumber(body, found, slots)
-    parts.argcount, parts.posonlyargcount, parts.kwonlyargcount = len(arguments), 0, 0
+    parts.argcount, parts.posonlyargcount, parts.kwonlyargcount = len(packed or arguments), 0, 0
     # Every argument is positional: what `*args` held comes in as a local.
     parts.flags &= ~_STAR_FLAGS
-    return sorted(doubled.difference(layout.locals))
+    return arguments, sorted(doubled.difference(layout.locals))
 
 
 def _enter(emitter: Emitter, cells: list[str]) -> None:
@@ -211,6 +225,20 @@ def _enter(emitter: Emitter, cells: list[str]) -> None:
         emitter.emit("RETURN_GENERATOR")
         emitter.emit("POP_TOP")
     emitter.emit("RESUME", 0)
+
+
+def _unpack_arguments(emitter: Emitter, names: list[str]) -> None:
+    """Take the arguments out of the list: `a, b = values; del values[:]`."""
+    emitter.emit("LOAD_FAST", _PACKED)
+    emitter.emit("UNPACK_SEQUENCE", len(names))
+    for name in names:
+        emitter.emit("STORE_FAST", name)
+    emitter.emit("LOAD_FAST", _PACKED)
+    emitter.emit("LOAD_CONST", None)
+    emitter.emit("LOAD_CONST", None)
+    emitter.emit("BUILD_SLICE", 2)
+    emitter.emit("DELETE_SUBSCR")
+    emitter.emit("DELETE_FAST", _PACKED)
 
 
 def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int], names: list[str]) -> None:

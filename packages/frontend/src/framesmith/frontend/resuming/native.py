@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import partial
 from types import CellType, CodeType, FunctionType, GeneratorType
 from typing import NoReturn, TypeVar, final
 
@@ -12,7 +12,7 @@ from framesmith.bytecode.meaning import stack_depths
 from framesmith.bytecode.resume import ResumeLayout, StackItem, resume_function
 from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synthetic_frame
 from framesmith.frontend.generated.verification import verify_if_enabled
-from framesmith.frontend.hidden_frames import HIDDEN, hidden, is_hidden
+from framesmith.frontend.hidden_frames import hidden, is_hidden
 from framesmith.frontend.replaced_builtins import OriginalBuiltins, ProgramBuiltins
 from framesmith.frontend.resuming.unwinding import Unwinding, find_interruption
 from framesmith.frontend.tracing.frame_layout import FrameLayout
@@ -196,18 +196,16 @@ class NativeContinuation:
         # an exception is one more argument of the resume function
         values += [*bound, *inner.raised]
         inner.raised.clear()
-        # only the callee may hold them: CPython drops a variable when the frame does (ADR 0014)
+        # only the callee may hold them, which empties the list: CPython drops a variable when the frame does (ADR 0014)
         del bound, cells, closure
         # not the outermost frame, whose caller is real, and not a suspended generator, which has no caller
         if number and number < len(self._point.frames) and may_read_callers(layout.code):
             stands = self._get_synthetic_frame(number)
             if stands is not None:
-                values.insert(0, function)
-                function = stands
-        values.reverse()
-        call = call_consuming(len(values))
+                function = partial(stands, function)
         with ProgramBuiltins():
-            return call(function, values)
+            # the call of a generator function returns before anything runs; the frame is to have the program's variables
+            return function(*take_all(values)) if is_generator(layout.code) else function(values)
 
     def _resume_layout(
         self, layout: FrameLayout, values: list[object], inner: InnerResult
@@ -282,7 +280,7 @@ class NativeContinuation:
         key = (number, index, slots, raises)
         if key not in self._codes:
             layout = self._layouts[number]
-            native = ResumeLayout(slots, layout.locals, raises)
+            native = ResumeLayout(slots, layout.locals, raises, packed=not is_generator(layout.code))
             self._codes[key] = verify_if_enabled(resume_function(layout.code, index, native))
         return self._codes[key]
 
@@ -348,17 +346,6 @@ def pop_last(values: list[V], count: int) -> list[V]:
 def take_all(values: list[V]) -> list[V]:
     """Take all values out of the list."""
     return pop_last(values, len(values))
-
-
-@cache
-def call_consuming(count: int) -> Callable[[Callable[..., object], list[object]], object]:
-    """A function that calls another with the values of a list, last one first, and empties the list.
-
-    So only the callee holds the values.
-    """
-    arguments = ", ".join(["values.pop()"] * count)
-    code = compile(f"lambda function, values: function({arguments})", HIDDEN, "eval")
-    return FunctionType(code.co_consts[0], {})
 
 
 def count_missing_slots(layout: FrameLayout) -> int:
