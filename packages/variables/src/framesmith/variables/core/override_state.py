@@ -25,12 +25,15 @@ class OverrideState:
     `is_watched`: a tensor of a subclass has been seen, or a mode was entered, so that calls have to be looked at.
     `modes`: the torch-function modes that the trace has entered, outermost first. They stand above those of torch's own stack,
     which are those of the caller.
+    `unpacks_none`: the class of the callable, where the call that begins now unpacks an empty dict (`f(x, **{})`), which C code
+    may tell from no keywords.
     """
 
-    __slots__ = ("_open", "is_watched", "modes")
+    __slots__ = ("_open", "is_watched", "modes", "unpacks_none")
 
     def __init__(self) -> None:
         self.is_watched = False
+        self.unpacks_none: type | None = None
         self.modes: list[EnteredMode] = []
         self._open: list[tuple[object, bool]] = []
 

@@ -8,6 +8,7 @@ by an exception, so that nothing is computed. A mode that does the same stands i
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from types import BuiltinMethodType, MethodDescriptorType
 from typing import Final, NoReturn, final
 
 import torch
@@ -44,7 +45,7 @@ ROWS: Final = Rows()
 class Question:
     """What torch asks: `owner.__torch_function__(function, types, args, kwargs)`, for each class in `types` in turn.
 
-    `has_keywords`: whether it passes a dict; C code leaves it out where a call has none. `order`: which operands of the call
+    `has_keywords`: whether it passes a dict; C code leaves it out where a call has none, and may pass an empty one that was unpacked. `order`: which operands of the call
     are its `args`; `1 + x` asks with `(x, 1)`.
     """
 
@@ -181,7 +182,10 @@ def ask_torch(
             places += [makers.make(argument) for argument in args]
             keywords = {name: makers.make(value) for name, value in kwargs.items()}
             with _as_in_trace(tx):
-                if keywords:
+                kind = tx.changes.overrides.unpacks_none
+                if kind is BuiltinMethodType and isinstance(function, MethodDescriptorType):
+                    function.__get__(places[0])(*places[1:], **keywords)
+                elif keywords or kind is not None:
                     function(*places, **keywords)
                 else:  # C code tells an empty dict of keywords from none
                     function(*places)

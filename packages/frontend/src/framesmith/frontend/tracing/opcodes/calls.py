@@ -173,8 +173,15 @@ def call_extended(machine: Machine, operation: Operation) -> None:
         if isinstance(packed, TupleTracker)
         else unpack(machine.tx, packed, asks=TUPLE_ASKS)
     )
-    callee, receiver = frame.pop_callable()
-    machine.deliver(callee.realize().begin_call(machine.tx, (*receiver, *args), kwargs))
+    function, receiver = frame.pop_callable()
+    callee, overrides = function.realize(), machine.tx.changes.overrides
+    if not isinstance(given, Null) and not kwargs:
+        overrides.unpacks_none = callee.python_type
+    try:
+        begun = callee.begin_call(machine.tx, (*receiver, *args), kwargs)
+    finally:
+        overrides.unpacks_none = None
+    machine.deliver(begun)
 
 
 def call_shape(operation: Operation) -> tuple[int, tuple[str, ...]]:
