@@ -190,3 +190,68 @@ def test_a_hook_of_another_module_that_raises():
     compiled = frontend.compile(run, backend="eager")
     for _ in range(2):
         assert observe(compiled) == observe(run) == 1
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@pytest.mark.parametrize("last", [1, 2, 3])
+@pytest.mark.parametrize("handler", ["KeyboardInterrupt", "BaseException", "ValueError"])
+def test_what_ends_the_process_is_seen_where_it_was_raised(kind, last, handler):
+    """A hook raises what is no Exception, in the midst of a graph: effects before it have happened, handlers see it."""
+    namespace = {}
+    exec(
+        "def run(x, log):\n    log.append('begin')\n    try:\n        y = x.sin()\n        log.append(y)\n"
+        "        y = y.cos() * x\n        log.append('product')\n        y.detach().add_(1)\n"
+        f"    except {handler} as error:\n        log.append(type(error))\n        return x * 2\n"
+        "    finally:\n        log.append('finally')\n    return y.exp()",
+        namespace,
+    )
+
+    def observe(function):
+        packed, log = [], []
+
+        def pack(tensor):
+            packed.append(tensor.detach().sum().item())
+            if len(packed) == last:
+                raise kind(1)
+            return tensor
+
+        x = torch.full((2,), 0.5, requires_grad=True)
+        with saved_tensors_hooks(pack, lambda tensor: tensor):
+            try:
+                result = function(x, log).tolist()
+            except BaseException as error:
+                result = repr(error)
+        return result, packed, [one.tolist() if isinstance(one, torch.Tensor) else one for one in log]
+
+    compiled = frontend.compile(namespace["run"], backend="eager")
+    for _ in range(3):
+        assert observe(compiled) == observe(namespace["run"])
+
+
+def test_the_user_interrupts_a_graph():
+    def run(x, log):
+        log.append("begin")
+        try:
+            for _ in range(40):
+                x = (x @ x).tanh()
+            log.append("end")
+        except KeyboardInterrupt:
+            log.append("interrupted")
+            raise
+        return x
+
+    compiled = frontend.compile(run, backend="eager")
+    compiled(torch.eye(2), [])
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    x, log = torch.randn(500, 500), []
+    try:
+        compiled(x, [])
+        with pytest.raises(KeyboardInterrupt):
+            while True:  # however fast the machine is
+                signal.setitimer(signal.ITIMER_REAL, 0.01)
+                log.clear()
+                compiled(x, log)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert log in (["begin", "interrupted"], ["begin", "end"])  # the second: behind the call

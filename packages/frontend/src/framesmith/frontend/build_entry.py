@@ -482,7 +482,7 @@ def write_graph_call(
         before = f", {PREFIX}m" if graph.marks_leaves else ""
         made = f", ({''.join(f'{writer.load(one)}, ' for one in recovery.made)})"
         handed = f"{made}{before}" if recovery.made or before else ""
-        anything = writer.constant(Exception, "error")
+        anything = writer.constant(BaseException, "anything")
         handler = f"except {anything} as {PREFIX}x: raise {failed}({own}, {PREFIX}x{handed}) from None"
         lines = [("try:", writer.line), (f"  {called}", writer.line), (handler, writer.line)]
         if before:

@@ -48,7 +48,11 @@ class GraphFailed(Exception):
     """
 
     def __init__(
-        self, recovery: object, error: Exception, made: tuple[object, ...] = (), before: Marks | None = None
+        self,
+        recovery: object,
+        error: BaseException,
+        made: tuple[object, ...] = (),
+        before: Marks | None = None,
     ) -> None:
         super().__init__()
         self.recovery = recovery
@@ -88,7 +92,7 @@ class Failures:
     module: fx.GraphModule
     start: Ambient
 
-    def find(self, error: Exception, inputs: Callable[[], Sequence[object]]) -> FailedOperation | None:
+    def find(self, error: BaseException, inputs: Callable[[], Sequence[object]]) -> FailedOperation | None:
         """The operation at which the graph raised; None if the captured operations do not raise.
 
         `inputs` is called if the backend compiled the module to something else. The error's traceback is cut down to the
@@ -102,6 +106,8 @@ class Failures:
             else:
                 error.__traceback__, found = own.tb_next, own.tb_frame.f_locals
             return self._failure(set(found), _values(self._nodes(), found), error)
+        if not isinstance(error, Exception):
+            return None  # no operation raises it when it runs again
         done = self._try_out(inputs())
         return None if done is None else self._failure(done, None, error)
 
@@ -122,7 +128,7 @@ class Failures:
     def _nodes(self) -> list[fx.Node]:
         return [node for node in self.module.graph.nodes if node.op not in ("placeholder", "output")]
 
-    def _own(self, error: Exception) -> TracebackType | None:
+    def _own(self, error: BaseException) -> TracebackType | None:
         form = run_form_of(self.module)
         # `recompile` exchanges the function of the class; the short form may be the one that ran.
         codes = {type(self.module).forward.__code__, *(() if form is None else (form.forward.__code__,))}
@@ -133,7 +139,7 @@ class Failures:
             traceback = traceback.tb_next
         return None
 
-    def _failure(self, done: set[str], known: Known | None, error: Exception) -> FailedOperation | None:
+    def _failure(self, done: set[str], known: Known | None, error: BaseException) -> FailedOperation | None:
         """The first operation without a value (`done` are the names of those that have one); None if all have one.
 
         Assertions about numbers that only the running graph knows have no step: the program goes on after the operation
@@ -249,7 +255,7 @@ class Replay:
 
         return run
 
-    def give(self, failures: Failures, known: Known | None, error: Exception | None) -> None:
+    def give(self, failures: Failures, known: Known | None, error: BaseException | None) -> None:
         """Set the values for the next call in this thread, and the exception for `raise_given`.
 
         Raises Unrecoverable where the module has recorded other operations than the one of `failures`, or needs a value that
@@ -264,7 +270,7 @@ class Replay:
 
     def raise_given(self) -> None:
         """Raise the exception that was given, once; without one do nothing."""
-        error: Exception | None = self.given.__dict__.pop("error", None)
+        error: BaseException | None = self.given.__dict__.pop("error", None)
         try:
             if error is not None:
                 raise error

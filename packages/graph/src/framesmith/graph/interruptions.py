@@ -21,8 +21,8 @@ _IN_PYTHON: Final = (FunctionType, HigherOrderOperator, OpOverload, OpOverloadPa
 
 def is_interruption(error: BaseException, node: fx.Node) -> bool:
     """Whether other code than the operation raised the exception, whose traceback has the frames that the operation called."""
-    if isinstance(error, _StopRecomputationError):
-        return True
+    if isinstance(error, _StopRecomputationError) or not isinstance(error, Exception):
+        return True  # KeyboardInterrupt has no frame of its own, and comes between two operations as well
     frames = [*_frames(error.__traceback__)]
     if node.op == "call_function" and isinstance(node.target, _IN_PYTHON):
         return any(map(_is_of_program, frames))

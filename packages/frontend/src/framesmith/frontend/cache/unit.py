@@ -250,7 +250,7 @@ class CompiledUnit:
             native.unwind([*values])
 
     @hidden
-    def _raise_in_frames(self, error: Exception, values: Sequence[object]) -> object:
+    def _raise_in_frames(self, error: BaseException, values: Sequence[object]) -> object:
         native = self._native_continuation()
         if native is None:
             raise_unchained(error)
