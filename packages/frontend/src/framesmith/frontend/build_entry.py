@@ -385,6 +385,7 @@ def prepare_trace(
         recorder, GuardSet(), MutationLog(), REGISTRY.current(), wrapper, interpreter.inline, blocks
     )
     tx.guards.facts = new_log(interpreter) if config.verify_code else None
+    tx.changes.must_not_break = options.fullgraph
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
     writer = EntryWriter(code.co_firstlineno, tx.registry)

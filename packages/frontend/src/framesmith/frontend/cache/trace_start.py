@@ -4,7 +4,7 @@ Each puts its frames into the machine, and writes how the same code runs nativel
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import CellType, CodeType, FunctionType
 from typing import Final, final
@@ -15,13 +15,15 @@ from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.resuming.symbolic import rebuild_frames
 from framesmith.frontend.tracing.machine import Machine, new_frame
-from framesmith.guards import Guard, Reason, Scope
+from framesmith.guards import Guard, Reason, Scope, examine
 from framesmith.guards.kinds import CodeIs, SameObject
 from framesmith.guards.scope import Readable
 from framesmith.guards.sources import Attribute, Item, Local, Own
 from framesmith.variables.builtin_types.cells import wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.lazy import Lazy
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.wrap_rules import lazy
 
 #: What a compiled function has a copy of.
@@ -46,6 +48,25 @@ def make_scope(
     """Where the guards of a start read: the values of a call by parameter, and what the function has of its own."""
     own: dict[Readable, object] = {source: cell.cell_contents for source, cell in start.own.items()}
     return Scope(dict(zip(names, values, strict=True)), start.namespace, own=own)
+
+
+def _outdated_guards(tx: TraceContext, machine: Machine, scope: Scope) -> Callable[[], frozenset[int]]:
+    """What gives the guards of the trace that do not hold now, for the values with which it began. What the frames have read and
+    not used yet is guarded first."""
+
+    def find() -> frozenset[int]:
+        held = [
+            value
+            for frame in machine.frames
+            for value in (*frame.stack, *frame.locals.values(), *frame.cells.values())
+        ]
+        for value in reachable(held).values():
+            # no code can put another object where an argument came from
+            if isinstance(value, Lazy) and not isinstance(value.source, Local):
+                value.realize()
+        return frozenset(id(failure.guard) for failure in examine(tx.guards, scope).failures)
+
+    return find
 
 
 @final
@@ -74,6 +95,7 @@ class FunctionStart:
         """Push the frame at its first instruction, its arguments wrapped but not read. There is nothing to raise."""
         self._guard_identity(tx, values)
         names = Signature.of_function(self.code).names
+        tx.changes.find_outdated = _outdated_guards(tx, machine, make_scope(self, names, values))
         arguments = {name: lazy(tx, value, Local(name)) for name, value in zip(names, values, strict=True)}
         cells = tuple(
             wrap_cell(tx, cell, Own(CELL, index, name))
@@ -177,6 +199,7 @@ class ContinuationStart:
 
     def push_frames(self, tx: TraceContext, machine: Machine, values: Sequence[object]) -> Tracker | None:
         """Put the frames of the resume point into the machine; returns the exception to raise first, if any."""
+        tx.changes.find_outdated = _outdated_guards(tx, machine, make_scope(self, self.point.names, values))
         return rebuild_frames(tx, machine, self.point, self.target.namespaces, list(values))
 
     def write_native_ending(self, writer: EntryWriter) -> EntryEnding:

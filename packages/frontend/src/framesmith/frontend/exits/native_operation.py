@@ -24,7 +24,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import INTROSPECTION
 from framesmith.graph.failures import Replay
 from framesmith.guards.names import PREFIX
-from framesmith.variables.callables.cached_functions import CachedFunctionTracker, has_raised, raise_or_call
+from framesmith.variables.callables.cached_functions import finish_call, has_broken
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
@@ -113,8 +113,8 @@ class NativeOperation:
             if inlined and names_its_caller(function):  # ADR 0016
                 before = writer.constant(synthetic_frame_for(inlined), "stands_for")
             # the trace has made this call: the program makes it once
-            elif isinstance(function, CachedFunctionTracker) and has_raised(function.value):
-                before = writer.constant(raise_or_call, "raise_or_call")
+            elif has_broken(function):
+                before = writer.constant(finish_call, "finish_call")
             if before is not None:
                 texts[callee] = f"{writer.constant(partial, 'partial')}({before}, {texts[callee]})"
         bind = Bind(writer.constant, self._machine, operands)

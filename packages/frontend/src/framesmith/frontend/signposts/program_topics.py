@@ -70,7 +70,7 @@ PROGRAM_TOPICS: Final = (
         ("cached function that raises", "functools.cache of the program", "memoized function"),
         (
             ("the stored result, or the real call", "CachedFunctionTracker.begin_call"),
-            ("what raised while tracing is raised once", "raise_or_call"),
+            ("what a call gave or raised while tracing is given once", "cached_functions.finish_call"),
         ),
     ),
     Topic(

@@ -356,7 +356,7 @@ class Interpreter:
         del machine.frames[depth:]
         machine.outcome = None
         if self._change_versions() != state or (
-            end.reason is not None and self._has_read_values(known, decisions)
+            end.reason is not None and not tx.changes.keeps_reads and self._has_read_values(known, decisions)
         ):
             # Changes cannot be undone: the entry would replay them, and the operation, which runs natively, would make
             # them again. Guards on what it read would be needless: natively it takes any value (ADR 0010).

@@ -10,7 +10,7 @@ import gc
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from types import FunctionType, TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import Final, final
 
 import torch
@@ -19,6 +19,9 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import EqualTo, Identical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
+from framesmith.variables.callables.methods import BoundMethod
+from framesmith.variables.callables.partials import PartialTracker
+from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
@@ -33,11 +36,12 @@ _OF_THE_GRAPH = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool
 @final
 class _RealCalls(threading.local):
     """Calls that the trace of this thread made for real. The first run of the entry that the trace leads to skips them;
-    the thread that traced runs the entry next. `failed`: the function that raised, the key of the call, and what; the call breaks the graph."""
+    the thread that traced runs the entry next. `broke`: the function whose call breaks the graph though it was made, the key of the
+    call, and what it raised."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, Hashable]] = []
-        self.failed: tuple[object, Hashable, BaseException] | None = None
+        self.broke: tuple[object, Hashable, BaseException | None] | None = None
 
 
 _real_calls: Final = _RealCalls()
@@ -75,8 +79,8 @@ class CachedFunctionTracker(Tracker):
         self._check_size(stored)
         # a call that the program makes twice is made twice: counters and order of eviction show it
         earlier = Counter(call.key for call in self._calls)[stored.key]
-        if has_raised(self.value) and _real_calls.failed is not None and _real_calls.failed[1] == stored.key:
-            _real_calls.failed = None  # of a trace that came to nothing
+        if _real_calls.broke is not None and _real_calls.broke[:2] == (self.value, stored.key):
+            _real_calls.broke = None  # of a trace that came to nothing
         # an earlier attempt of this trace made the call already: the program makes it once
         is_made = earlier < _real_calls.calls.count((self.value, stored.key)) and stored.is_stored(self.value)
         if not is_made:
@@ -95,8 +99,8 @@ class CachedFunctionTracker(Tracker):
             self.unsupported("calling it: its cache does not keep the result")
 
     def _make(self, tx: TraceContext, stored: "CachedResult", here: Pinned) -> None:
-        """Make the real call; breaks the graph if it raises, is not
-        stored, or could see changes that wait for replay."""
+        """Make the real call; breaks the graph if it raises, is not stored, changes what the trace has read, or could see changes
+        that wait for replay."""
         waiting = any(
             not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed_trackers()
         )
@@ -105,6 +109,13 @@ class CachedFunctionTracker(Tracker):
             # once the cache holds the result, a trace without this break is right
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
+        # the operation that runs natively makes the call, unless it is a call of this very function (`finish_call`), and nothing has
+        # to be read again after it
+        makes = self._is_called(tx) and not tx.changes.has_state_numbers
+        if not (stored.is_stored(self.value) or makes or tx.changes.must_not_break):
+            tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
+            self.unsupported("calling it: it may raise, or change what the trace has read")
+        outdated = frozenset[int]() if stored.is_stored(self.value) else tx.changes.find_outdated()
         # what the function computes belongs to no call of the entry
         with tx.graph.pause_recording():
             try:
@@ -113,7 +124,8 @@ class CachedFunctionTracker(Tracker):
             except BaseException as error:
                 # from the frame of the function on: those before are of the trace
                 error.__traceback__ = _without_own_frames(error.__traceback__)
-                _real_calls.failed = (self.value, stored.key, error)
+                _real_calls.broke = (self.value, stored.key, error)
+                tx.changes.keeps_reads = True
                 self.unsupported("calling it: it raises")
         # the cache may have been cleared, or the result pushed out, by the function itself
         if not stored.is_stored(self.value) or stored(self.value) is not result:
@@ -121,6 +133,20 @@ class CachedFunctionTracker(Tracker):
         _real_calls.calls.append((self.value, stored.key))
         # traces that failed leave their calls behind, which no entry takes off
         del _real_calls.calls[:-_MOST_MADE]
+        if tx.changes.find_outdated() - outdated and not self._is_promised():
+            _real_calls.broke = (self.value, stored.key, None)
+            tx.changes.keeps_reads = True
+            self.unsupported("calling it: it changes what the trace has read")
+
+    def _is_called(self, tx: TraceContext) -> bool:
+        """Whether the operation of the program that is traced is a call of this function: itself, bound, or in a `partial`."""
+        code = None if tx.graph.asking is None else tx.graph.asking()[0]
+        called = tx.changes.called
+        return (
+            called is not None
+            and find_cached_function(called) is self
+            and (code is None or not is_polyfill_code(code))
+        )
 
     def _is_promised(self) -> bool:
         """Whether the cached function is marked with `torch.compiler.assume_constant_result`."""
@@ -220,23 +246,51 @@ def call_unless_made(function: Callable[..., object], call: CachedResult) -> Non
         call.make(function)
 
 
-def has_raised(function: object) -> bool:
-    """Whether a call of this function was made while this thread traced, and raised."""
-    return _real_calls.failed is not None and _real_calls.failed[0] is function
+def find_cached_function(callee: Tracker) -> CachedFunctionTracker | None:
+    """The cached function that a call of this value calls: itself, or what a method or a `partial` calls."""
+    callee = callee.realize()
+    while isinstance(callee, BoundMethod | PartialTracker):
+        callee = callee.function.realize()
+    return callee if isinstance(callee, CachedFunctionTracker) else None
 
 
-def raise_or_call(function: Callable[..., object], *args: object, **kwargs: object) -> object:
-    """Raise what this very call of the function raised while tracing, once; else call it."""
-    failed = _real_calls.failed
-    if failed is None or failed[0] is not function or failed[1] != CachedResult(function, args, kwargs).key:
-        return function(*args, **kwargs)
-    error = failed[2]
-    del failed
-    _real_calls.failed = None
+def has_broken(callee: Tracker) -> bool:
+    """Whether a call of the cached function that this value calls was made while this thread traced, and breaks the graph."""
+    function = find_cached_function(callee)
+    return function is not None and _real_calls.broke is not None and _real_calls.broke[0] is function.value
+
+
+def finish_call(callee: Callable[..., object], *args: object, **kwargs: object) -> object:
+    """Give what this very call has given while tracing, or raise that, once; else make it."""
+    function, given, keywords = _called_by(callee, args, kwargs)
+    broke, call = _real_calls.broke, CachedResult(function, given, keywords)
+    if broke is None or broke[:2] != (function, call.key):
+        return callee(*args, **kwargs)
+    _real_calls.broke = None
+    error = broke[2]
+    del broke
+    if error is None:
+        call_unless_made(function, call)
+        return call(function)
     try:
         raise error
     finally:
         del error  # its traceback refers to this frame: a ring
+
+
+def _called_by(
+    callee: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]
+) -> tuple[Callable[..., object], tuple[object, ...], dict[str, object]]:
+    """The function that a method or a `partial` calls, and with what."""
+    while True:
+        if type(callee) is MethodType:
+            args = (callee.__self__, *args)
+            callee = callee.__func__
+        elif type(callee) is functools.partial:
+            args, kwargs = (*callee.args, *args), {**callee.keywords, **kwargs}
+            callee = callee.func
+        else:
+            return callee, args, kwargs
 
 
 def _without_own_frames(traceback: TracebackType | None) -> TracebackType | None:

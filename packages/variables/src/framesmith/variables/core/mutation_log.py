@@ -80,6 +80,12 @@ class MutationLog(Generic[V]):
 
     `says_compiling`: what `is_compiling()` gives (`tell_compiling`); `was_told_compiling`: code asked, and it was true.
 
+    `called` is what the present operation of the program calls, until the call has begun; `must_not_break`: a graph break is an error;
+    `keeps_reads`: the operation that breaks the graph has run, so the trace, which saw what was before, is not made again;
+    `find_outdated` gives the guards so far that do not hold any more: code that ran for real has changed what the trace has read.
+
+    `has_state_numbers`: a symbolic number was read from something else than an argument, so that the entry will load it.
+
     `let_go` are values that an object let go of in the present step, which may end with that.
 
     `readers` are told what the trace reads while they watch; `native_reads` are those of Python code that the graph runs as it is.
@@ -100,8 +106,12 @@ class MutationLog(Generic[V]):
         self.exact_identities = False
         self.has_identity_keys = False
         self.has_number_keys = False
+        self.has_state_numbers = False
         self.says_compiling = True
         self.was_told_compiling = False
+        self.called: V | None = None
+        self.must_not_break = self.keeps_reads = False
+        self.find_outdated: Callable[[], frozenset[int]] = frozenset
         self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
         self.moved: list[fx.Node] = []
         self.asked_gradients: list[fx.Node] = []
@@ -194,7 +204,8 @@ class MutationLog(Generic[V]):
         self.moved.clear()
         self.asked_gradients.clear()
         self.content_reads.clear()
-        self.on_change = self.on_reference = None
+        self.on_change = self.on_reference = self.called = None
+        self.find_outdated = frozenset
         self._keys.clear()
         self.native_reads.clear()
 

@@ -18,6 +18,7 @@ from framesmith.graph.break_kinds import UNBACKED_GUARD, UNSUPPORTED_VALUE
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
+from framesmith.guards.sources import Local
 from framesmith.variables.core import (
     Arguments,
     Constant,
@@ -72,6 +73,8 @@ class SymbolicNumber(GraphValue):
         self.source = source
         self._recipe = recipe
         self._formula: Source | None = source
+        if source is not None and not isinstance([source, *source.ancestors()][-1], Local):
+            tx.changes.has_state_numbers = True
         self._is_unspecialized = self._depends_on_unspecialized(tx)
         self._size: int = 1 + sum(item._size for item in self._operands())
         self._node = node

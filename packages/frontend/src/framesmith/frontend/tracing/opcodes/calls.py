@@ -74,7 +74,11 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
     begin = FRAME_CALLS.get(callee.value) if isinstance(callee, Builtin) else None
     result = None if begin is None else begin(machine, args, kwargs)
     if result is None:
-        result = callee.begin_call(machine.tx, args, kwargs)
+        machine.tx.changes.called = callee
+        try:
+            result = callee.begin_call(machine.tx, args, kwargs)
+        finally:
+            machine.tx.changes.called = None
     machine.deliver(result)
     # else a frame was entered, which holds them
     if isinstance(result, Tracker):
@@ -177,10 +181,11 @@ def call_extended(machine: Machine, operation: Operation) -> None:
     callee, overrides = function.realize(), machine.tx.changes.overrides
     if not isinstance(given, Null) and not kwargs:
         overrides.unpacks_none = callee.python_type
+    machine.tx.changes.called = callee
     try:
         begun = callee.begin_call(machine.tx, (*receiver, *args), kwargs)
     finally:
-        overrides.unpacks_none = None
+        overrides.unpacks_none = machine.tx.changes.called = None
     machine.deliver(begun)
 
 
