@@ -23,11 +23,11 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import graph_argument, graph_arguments
 from framesmith.variables.graph_nodes.results import call_node, evaluate, wrap_result
+from framesmith.variables.higher_order.bodies import call_to_end
 from framesmith.variables.higher_order.flat_bodies import (
     FLAT_RESULTS,
     REPEATED_BODY,
     FlatBody,
-    call_to_end,
     check_caller,
     trace_flat,
 )
@@ -44,7 +44,8 @@ _ON_POSITIONS: Final = Use(is_transformed=True, is_repeated=True, is_batched=Tru
 @ROWS.entry(DIRECTIVES, (_MODULE, "flex_attention"))
 def flex_attention(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`flex_attention(...)`, inlined up to the operator."""
-    return call_to_end(tx, polyfill_function(sys.modules[_MODULE].flex_attention), args, kwargs)
+    function = polyfill_function(sys.modules[_MODULE].flex_attention)
+    return call_to_end(tx, function, args, kwargs, REPEATED_BODY)
 
 
 @ROWS.entry(DIRECTIVES, ("torch._dynamo.decorators", "mark_static"))

@@ -18,7 +18,8 @@ from framesmith.graph.purity import IMPURE
 from framesmith.graph.subgraph import BODY, Use
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
@@ -26,6 +27,23 @@ from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
 
 _CONTAINERS: Final = (list, dict, set)
+
+
+def call_to_end(
+    tx: TraceContext, function: FunctionTracker, args: Arguments, kwargs: Keywords, kind: BreakKind
+) -> Tracker:
+    """Trace a function around an operator, torch's own or a polyfill, to its end; where that breaks the graph, or raises, torch's
+    function runs natively as a whole."""
+    marker = tx.graph.marker()
+    try:
+        return run_pending(tx, function.bind(tx, args, kwargs))
+    except ObservedException:
+        tx.graph.rollback(marker)
+        # Natively it raises in the program's frames, and some of its errors are others.
+        raise GraphBreak(kind, "it raises an exception") from None
+    except GraphBreak:
+        tx.graph.rollback(marker)
+        raise
 
 
 @final

@@ -18,11 +18,9 @@ from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.graph.subgraph import Use
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
-from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
+from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
-from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.graph_nodes.results import evaluate, wrap_value
 from framesmith.variables.higher_order.bodies import body_input, count_versions, record_body
 from framesmith.variables.polyfills import operator_bodies
@@ -84,20 +82,6 @@ class FlatBody:
         """The structure of the result with the values that the operator gives."""
         assert len(values) == len(self.leaves)
         return run_pending(tx, _NESTED.bind(tx, [TupleTracker(values), self.structure], {}))
-
-
-def call_to_end(tx: TraceContext, function: FunctionTracker, args: Arguments, kwargs: Keywords) -> Tracker:
-    """Trace torch's function around an operator to its end; where that breaks the graph it runs natively as a whole."""
-    marker = tx.graph.marker()
-    try:
-        return run_pending(tx, function.bind(tx, args, kwargs))
-    except ObservedException:
-        tx.graph.rollback(marker)
-        # Natively it raises in the program's frames, and some of its errors are others.
-        raise GraphBreak(REPEATED_BODY, "it raises an exception") from None
-    except GraphBreak:
-        tx.graph.rollback(marker)
-        raise
 
 
 def check_caller(tx: TraceContext) -> None:

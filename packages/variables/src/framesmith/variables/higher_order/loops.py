@@ -23,6 +23,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import graph_arguments
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.higher_order.bodies import call_to_end
 from framesmith.variables.higher_order.flat_bodies import (
     FLAT_RESULTS,
     FLAT_STEPS,
@@ -31,7 +32,6 @@ from framesmith.variables.higher_order.flat_bodies import (
     as_input,
     as_slice,
     as_step,
-    call_to_end,
     check_alike,
     check_caller,
     check_steps,
@@ -49,7 +49,7 @@ def _register(function: Callable[..., object]) -> None:
 
     @ROWS.call(function)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        return call_to_end(tx, tracker, args, kwargs)
+        return call_to_end(tx, tracker, args, kwargs, REPEATED_BODY)
 
 
 for _function in (while_loop, map_steps, scan, associative_scan):

@@ -23,10 +23,9 @@ from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.base import run_pending
-from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
-from framesmith.variables.higher_order.bodies import body_input, count_versions, record_body
+from framesmith.variables.higher_order.bodies import body_input, call_to_end, count_versions, record_body
 from framesmith.variables.higher_order.transform_trees import Leaf, leaves_of, with_leaves
 from framesmith.variables.polyfills import function_transforms, transform_bodies
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -87,16 +86,7 @@ def _register(original: Callable[..., object], replacement: Callable[..., object
 
     @ROWS.call(original)
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        marker = tx.graph.marker()
-        try:
-            return run_pending(tx, tracker.bind(tx, args, kwargs))
-        except ObservedException:
-            tx.graph.rollback(marker)
-            # Natively it raises in the program's frames: those of the polyfill are not the user's.
-            raise GraphBreak(TRANSFORM_KIND, "it raises an exception") from None
-        except GraphBreak:
-            tx.graph.rollback(marker)
-            raise
+        return call_to_end(tx, tracker, args, kwargs, TRANSFORM_KIND)
 
 
 register_polyfill(apis._wraps_without_dynamo_attrs, function_transforms.wraps_without_dynamo_attrs, ROWS)
