@@ -47,11 +47,6 @@ def deferred(x, n):
     return x, text
 
 
-def moded(x):
-    with torch.overrides.BaseTorchFunctionMode():
-        return x + 1
-
-
 def unspecialized(x, names):
     found = []
     for name in names:
@@ -203,7 +198,6 @@ PROGRAMS = {
     "Switch": (switched, X),
     "PullbackTracker": (lambda x: torch.func.vjp(torch.sin, x)[1](x), X),
     "SwitchedOff": (switched, X),
-    "OpenMode": (moded, X),
     "OpenBlock": (switched, X),
     "ScriptFunctionTracker": (lambda x: scripted(x) * 2, X),
     "DeferredCall": (warned, X),

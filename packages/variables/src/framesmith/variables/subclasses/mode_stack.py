@@ -4,16 +4,14 @@ Below the entered modes are those of the caller, on torch's own stack. Blocks th
 are entered after the graph. How a mode is asked is in `subclasses.dispatch`.
 """
 
-from collections.abc import Iterator
 from types import BuiltinFunctionType, GetSetDescriptorType, MethodWrapperType
-from typing import Final, final
+from typing import Final
 
 import torch
 from torch.utils._device import DeviceContext
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CONTEXT_MANAGER
-from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.override_state import EnteredMode
 from framesmith.variables.core.overrides import DEFAULT
@@ -21,6 +19,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.results import check_no_mode
 from framesmith.variables.objects.instances import InstanceTracker
+from framesmith.variables.torch_contexts.open_blocks import OpenBlock
 from framesmith.variables.torch_functions.folded import QUESTIONS
 
 ROWS: Final = Rows()
@@ -29,27 +28,8 @@ _PUSH: Final = torch._C._push_on_torch_function_stack
 _POP: Final = torch._C._pop_torch_function_stack
 
 
-@final
-class OpenMode(Tracker):
-    """A mode that is entered, which is replayed as a change of torch's stack where the trace ends in its block."""
-
-    def __init__(self, mode: Tracker) -> None:
-        self.mode = mode
-        # Any source will do: it makes the log replay the block. It is never loaded.
-        self.source = Pinned(_PUSH, _PUSH.__name__)
-
-    @property
-    def python_type(self) -> type:
-        """The class of the mode."""
-        return self.mode.python_type
-
-    def children(self) -> Iterator[Tracker]:
-        """The mode."""
-        yield self.mode
-
-    def replay(self, writer: Writer) -> None:
-        """Enter the mode."""
-        writer.statement(f"{writer.constant(_PUSH, 'push_mode')}({writer.value(self.mode)})")
+def _enter_mode(mode: Tracker, writer: Writer) -> None:
+    writer.statement(f"{writer.constant(_PUSH, 'push_mode')}({writer.value(mode)})")
 
 
 def _depth_of_caller(tx: TraceContext) -> int:
@@ -65,7 +45,7 @@ def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     is_own_form = cls is not DeviceContext and issubclass(cls, DeviceContext)
     if not isinstance(mode, InstanceTracker) or is_own_form:
         raise GraphBreak(CONTEXT_MANAGER, f"a torch-function mode, {mode.describe()}")
-    block = OpenMode(mode)
+    block = OpenBlock(mode, _PUSH, _enter_mode)
     tx.changes.note(block)
     overrides = tx.changes.overrides
     overrides.modes.append(EnteredMode(block, _device_of(tx, mode)))
@@ -88,10 +68,10 @@ def pop_mode(tx: TraceContext) -> Tracker:
     if not modes:
         raise GraphBreak(CONTEXT_MANAGER, "leaving a torch-function mode that was entered before")
     block = modes.pop().block
-    assert isinstance(block, OpenMode)
+    assert isinstance(block, OpenBlock)
     tx.changes.note(block)
     tx.changes.forget(block)
-    return block.mode
+    return block.owner
 
 
 @ROWS.call(torch._C._len_torch_function_stack)
@@ -108,8 +88,8 @@ def mode_at(tx: TraceContext, index: Tracker, /) -> Tracker:
     if not 0 <= position < len(modes):
         raise GraphBreak(CONTEXT_MANAGER, "a torch-function mode that was entered before")
     block = modes[position].block
-    assert isinstance(block, OpenMode)
-    return block.mode
+    assert isinstance(block, OpenBlock)
+    return block.owner
 
 
 @ROWS.call(torch._C._is_torch_function_mode_enabled)

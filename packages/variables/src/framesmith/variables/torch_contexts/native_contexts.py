@@ -13,9 +13,9 @@ from framesmith.graph.break_kinds import CONTEXT_MANAGER
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TypeIs
-from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.torch_contexts.open_blocks import OpenBlock
 
 ROWS: Final = Rows()
 
@@ -29,8 +29,8 @@ class SwitchedOff(Tracker):
     def __init__(self, cls: type) -> None:
         self.cls = cls
         self.entered = False
-        # The manager is new and has no source, so the log would not replay it; the block has one.
-        self.block = OpenBlock(self)
+        # to make the context manager again enters the block
+        self.block = OpenBlock(self, cls, lambda owner, writer: writer.value(owner))
 
     @property
     def python_type(self) -> type:
@@ -53,29 +53,6 @@ class SwitchedOff(Tracker):
         if self.entered:
             writer.statement(f"{name}.__enter__()")
         return name
-
-
-@final
-class OpenBlock(Tracker):
-    """A block that is still open where the trace ends, which is replayed as a change of torch's switch."""
-
-    def __init__(self, owner: SwitchedOff) -> None:
-        self.owner = owner
-        # Any source will do: it makes the log replay the block. It is never loaded.
-        self.source = Pinned(owner.cls, owner.cls.__name__)
-
-    @property
-    def python_type(self) -> type:
-        """The type of the context manager."""
-        return self.owner.cls
-
-    def children(self) -> Iterator[Tracker]:
-        """The context manager."""
-        yield self.owner
-
-    def replay(self, writer: Writer) -> None:
-        """Make the context manager, which enters the block."""
-        writer.value(self.owner)
 
 
 @final
