@@ -5,7 +5,7 @@ they are compiled pass such tensors. `torch._is_all_true`, with which distributi
 with symbolic sizes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Final
 
@@ -37,20 +37,23 @@ def _stays_tensor(number: Tracker | None, *operands: Tracker) -> bool:
     return tensors and len(kinds) == 1 and kinds <= _EXACT and number.fake.dtype in _EXACT
 
 
+def _find_tensor_factor(
+    tx: TraceContext, name: str, count: int, args: Sequence[Tracker], kwargs: Mapping[str, Tracker]
+) -> Tracker | None:
+    """The factor that is given by this name, the only one, beside so many operands, where the graph can take it as a tensor. Any
+    other form is left to torch, also one that is wrong; a graph that runs as it is gets the number."""
+    if tx.graph.runs_as_captured or len(args) != count or set(kwargs) != {name}:
+        return None
+    return kwargs[name] if _stays_tensor(kwargs[name], *args) else None
+
+
 def _make_fused_row(target: Target) -> Callable[..., Tracker]:
     """The row of `self + value * tensor1 <symbol> tensor2`,
     where the kernels multiply the first factor by the value."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        value = kwargs.get("value")
-        # Any other form is left to torch, also one that is wrong; a graph that runs as it is gets the number.
-        if (
-            tx.graph.runs_as_captured
-            or len(args) != 3
-            or value is None
-            or set(kwargs) != {"value"}
-            or not _stays_tensor(value, *args)
-        ):
+        value = _find_tensor_factor(tx, "value", 3, args, kwargs)
+        if value is None:
             return graph_call(tx, target, args, kwargs)
         return graph_call(tx, target, (args[0], binary(tx, "*", args[1], value), args[2]), {})
 
@@ -61,14 +64,8 @@ def _make_scaled_row(target: Target, fused: Target, sign: int = 1) -> Callable[.
     """The row of `self + alpha * other`, or with a minus, in place or not: rounded once, as by `addcmul`."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        alpha = kwargs.get("alpha")
-        if (
-            tx.graph.runs_as_captured
-            or len(args) != 2
-            or alpha is None
-            or set(kwargs) != {"alpha"}
-            or not _stays_tensor(alpha, *args)
-        ):
+        alpha = _find_tensor_factor(tx, "alpha", 2, args, kwargs)
+        if alpha is None:
             return graph_call(tx, target, args, kwargs)
         given = {} if sign == 1 else {"value": Constant(sign)}
         return graph_call(tx, fused, (*args, round_number(tx, args[0], alpha)), given)
