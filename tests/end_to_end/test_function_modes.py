@@ -3,6 +3,7 @@
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
 
+import numpy
 import pytest
 import torch
 import torch.nn.functional as F
@@ -469,3 +470,74 @@ def test_what_a_mode_reads_is_guarded():
     assert torch.equal(compiled(x), run(x))
     Scaling.__torch_function__ = lambda self, func, types, args=(), kwargs=None: args[0]
     assert torch.equal(compiled(x), run(x))
+
+
+def of_a_subclass(x):
+    tagged = x.as_subclass(Tagged)
+    return tagged.sin() + 1, type(tagged).__name__
+
+
+def made_of_numbers(x):
+    return torch.tensor([1.0, 2.0]), torch.FloatTensor([3.0]), torch.tensor([x.shape[0], 2])
+
+
+def asks_torch(x):
+    return (
+        torch.overrides.has_torch_function((x,)),
+        torch.overrides.has_torch_function_unary(x),
+        torch.get_default_device(),
+        torch.device("cpu"),
+    )
+
+
+def to_numpy(x):
+    return numpy.asarray(x).sum(), numpy.array(x).dtype, x.numpy().shape
+
+
+@pytest.mark.parametrize("program", [of_a_subclass, made_of_numbers, asks_torch, to_numpy])
+def test_a_mode_around_or_in_the_function_sees_the_program_alone(program):
+    def inside(x):
+        with Noting() as mode:
+            found = program(x)
+        return found, mode.calls
+
+    for function in (program, inside):
+        compiled = frontend.compile(function, backend="eager")
+        for size in (2, 2, 3):
+            for x in (torch.ones(size), torch.ones(size).as_subclass(Tagged)):
+                expected, found = Noting(), Noting()
+                with expected:
+                    result = function(x)
+                with found:
+                    given = compiled(x)
+                assert repr(given) == repr(result)
+                assert repr(found.calls) == repr(expected.calls)
+            assert repr(compiled(torch.ones(size))) == repr(function(torch.ones(size)))
+
+
+class OfClass(TorchFunctionMode):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+class Static(TorchFunctionMode):
+    @staticmethod
+    def __torch_function__(func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("cls", [OfClass, Static])
+def test_methods_that_torch_refuses(cls):
+    def run(x):
+        with cls():
+            return torch.sin(x)
+
+    compiled = frontend.compile(run, backend="eager")
+    for _ in range(2):
+        with pytest.raises(RuntimeError) as expected:
+            run(torch.ones(2))
+        with pytest.raises(RuntimeError, match="as a classmethod is not supported") as found:
+            compiled(torch.ones(2))
+        assert str(found.value) == str(expected.value)
+        assert torch._C._len_torch_function_stack() == 0

@@ -17,6 +17,7 @@ from torch.utils._device import DeviceContext
 from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, NumbersNeeded, register
 from framesmith.graph.arguments import example
 from framesmith.graph.break_kinds import CHANGING_VALUE, TENSOR_ITEM, UNSUPPORTED_VALUE
+from framesmith.graph.default_devices import entered_modes
 from framesmith.graph.infer import CallKind, operation_name, translate
 from framesmith.graph.number_calls import find_factors, find_numbers, round_numbers, with_numbers
 from framesmith.graph.purity import may_mutate
@@ -259,10 +260,14 @@ def check_modes(replaces: bool = False) -> None:
         raise GraphBreak(MODE_ACTIVE, "forward-mode differentiation")
     if torch._C._len_torch_dispatch_stack() > 1:  # the first one is the recorder's fake mode
         raise GraphBreak(MODE_ACTIVE, "a dispatch mode")
-    for index in range(torch._C._len_torch_function_stack()):
-        # `torch.set_default_device` pushes one; it only adds a `device=`, which fakes show.
-        if not isinstance(torch._C._get_function_stack_at(index), DeviceContext):
-            raise GraphBreak(MODE_ACTIVE, "a torch-function mode")
+    check_function_modes()
+
+
+def check_function_modes() -> None:
+    """Break the graph under a torch-function mode of the program, in front of what such a mode is asked, or would see of the trace."""
+    # `torch.set_default_device` pushes one; it only adds a `device=`, which fakes show.
+    if not all(isinstance(mode, DeviceContext) for mode in entered_modes()):
+        raise GraphBreak(MODE_ACTIVE, "a torch-function mode")
 
 
 def check_no_mode(tx: TraceContext, what: str) -> None:

@@ -16,6 +16,7 @@ from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
+from framesmith.graph.default_devices import are_tensors_on_cpu
 from framesmith.graph.execution import storage_of
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.slices import SliceTracker
@@ -114,6 +115,8 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     if what in _COPYING:
         args = [*args[:1], *(_apart_from(tx, args[0], one) for one in args[1:])]
     given = {name: _argument(tx, value) for name, value in kwargs.items()}
+    if not are_tensors_on_cpu():
+        raise GraphBreak(NATIVE_CALL, "an operation of numpy where tensors are made on another device")
     node = call_node(tx, _node_target(form, what), tuple(_argument(tx, one) for one in args), given)
     if expected is None:
         return Constant(None)

@@ -7,9 +7,11 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import NATIVE_CALL, TENSOR_INTERNALS
+from framesmith.graph.default_devices import are_tensors_on_cpu
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.results import check_no_mode
 from framesmith.variables.numpy_values.array_calls import run
 from framesmith.variables.numpy_values.array_nodes import make_example_array, numpy, of_numpy
 from framesmith.variables.numpy_values.numpy_arrays import ArrayTracker
@@ -82,7 +84,7 @@ def tensor_from(tx: TraceContext, array: Tracker, kwargs: dict[str, Tracker], co
     wanted = kwargs.pop("requires_grad", Constant(False)).realize()
     device = kwargs.get("device", Constant(None)).realize()
     on_cpu = isinstance(device, Constant) and (
-        device.value is None or torch.device(str(device.value)).type == "cpu"
+        are_tensors_on_cpu() if device.value is None else torch.device(str(device.value)).type == "cpu"
     )
     if not isinstance(wanted, Constant) or wanted.value is not False or not on_cpu:
         raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array, with a gradient or on a device")
@@ -114,6 +116,7 @@ def _function_row(path: str, function: Callable[..., object]) -> None:
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         given = args[0].realize() if len(args) == 1 and not kwargs else None
         if isinstance(given, TensorTracker) and path in _FROM_TENSOR:
+            check_no_mode(tx, f"numpy.{path}()")  # which asks for `Tensor.__array__`
             # `np.array(tensor)` copies, `np.asarray(tensor)` shares memory.
             copied = graph_call(tx, torch.clone, (given,), {}) if path == "array" else given
             assert isinstance(copied, TensorTracker)

@@ -112,7 +112,7 @@ class ArrayTracker(Tracker):
     def tensor(self, tx: TraceContext) -> TensorTracker:
         """The tensor over the memory of the array; for an existing one an input of the graph."""
         if self._tensor is None and self.source is None:
-            given: dict[str, object] = {"dtype": dtype_of(self._like)}
+            given: dict[str, object] = {"dtype": dtype_of(self._like), "device": torch.device("cpu")}
             if getattr(self._like, "size"):  # noqa: B009  # numpy has no types here
                 # As a list of numbers: a node holds no array.
                 node = call_node(tx, torch.tensor, (getattr(self._like, "tolist")(),), given)  # noqa: B009

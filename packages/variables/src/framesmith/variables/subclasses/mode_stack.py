@@ -4,7 +4,7 @@ Below the entered modes are those of the caller, on torch's own stack. Blocks th
 are entered after the graph. How a mode is asked is in `subclasses.dispatch`.
 """
 
-from types import BuiltinFunctionType, GetSetDescriptorType, MethodWrapperType
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodWrapperType
 from typing import Final
 
 import torch
@@ -12,9 +12,10 @@ from torch.utils._device import DeviceContext
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import CONTEXT_MANAGER
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.override_state import EnteredMode
-from framesmith.variables.core.overrides import DEFAULT
+from framesmith.variables.core.overrides import DEFAULT, NAME
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.results import check_no_mode
@@ -45,6 +46,9 @@ def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     is_own_form = cls is not DeviceContext and issubclass(cls, DeviceContext)
     if not isinstance(mode, InstanceTracker) or is_own_form:
         raise GraphBreak(CONTEXT_MANAGER, f"a torch-function mode, {mode.describe()}")
+    if not isinstance(static_lookup(mode.python_type, NAME), FunctionType):
+        # torch refuses class methods and static methods when it asks the mode
+        raise GraphBreak(CONTEXT_MANAGER, "a torch-function mode whose __torch_function__ is no plain method")
     block = OpenBlock(mode, _PUSH, _enter_mode)
     tx.changes.note(block)
     overrides = tx.changes.overrides

@@ -11,6 +11,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.overrides import is_overridden
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.graph_nodes.results import check_function_modes
 from framesmith.variables.objects.hidden_overrides import check_no_override
 
 ROWS: Final = Rows()
@@ -31,6 +32,8 @@ def has_torch_function_of(tx: TraceContext, *operands: Tracker) -> Tracker:
 
 
 def _is_asked(tx: TraceContext, operand: Tracker) -> bool:
+    if not tx.changes.overrides.asks_none():
+        check_function_modes()  # True under a mode, whatever the operands
     # C code of torch looks at the instance as well, where a trace sees only the class.
     check_no_override(tx, operand)
     return is_overridden(tx, (operand,), {})

@@ -42,6 +42,7 @@ def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tra
     assert isinstance(value, torch.Tensor)
     if is_wrapper(value):
         return wrap_wrapper(tx, value, source)
+    check_modes()
     # Fields of the tensor are read for its fake and its guards: the class must not see that.
     with torch._C.DisableTorchFunctionSubclass():
         inner = wrap_with_sizes(tx, value, source, DynamicDims.none())

@@ -10,6 +10,7 @@ from typing import Final
 import torch
 from torch.utils._device import _device_constructors
 
+from framesmith.graph.default_devices import device_of_blocks
 from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
@@ -17,6 +18,9 @@ from framesmith.variables.core.table import Row
 from framesmith.variables.polyfills import device_blocks
 
 ROWS: Final = Rows()
+
+_UNASKING: Final = (torch.range, torch.empty_quantized, torch.nested.nested_tensor)
+"""Functions that torch lists among those to which a block adds a device, and that ask no mode."""
 
 register_polyfill(torch.device.__enter__, device_blocks.enter, ROWS)
 register_polyfill(torch.device.__exit__, device_blocks.leave, ROWS)
@@ -26,8 +30,12 @@ def call_on_device(
     tx: TraceContext, row: Row, args: list[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker | PendingCall | None:
     """The call with the device of the innermost block; None where it makes no tensor, or has a device already."""
-    device = tx.changes.overrides.default_device()
-    if device is None or row.key not in _device_constructors():
+    overrides = tx.changes.overrides
+    device = overrides.default_device()
+    if overrides.asks_none() and device_of_blocks() is not None:
+        # The graph runs in the block of the caller, which torch does not ask here.
+        device = torch.device(torch._C._get_default_device())
+    if device is None or row.key in _UNASKING or row.key not in _device_constructors():
         return None
     given = kwargs.get("device")
     if given is not None and not (isinstance(given, Constant) and given.value is None):

@@ -79,6 +79,7 @@ class Switch(Tracker):
         tx.changes.note(self.owner)
         if self.entering:
             overrides.enter(self.owner, is_total=self.owner.cls is torch._C.DisableTorchFunction)
+            overrides.is_watched = True  # what makes tensors is not in a block of `torch.device` now
             # Still noted at the end of the trace: the block is open.
             tx.changes.note(self.owner.block)
         else:

@@ -23,7 +23,7 @@ from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core import Constant, TraceContext, Tracker, from_python
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.results import evaluate
+from framesmith.variables.graph_nodes.results import check_function_modes, evaluate
 
 ROWS: Final = Rows()
 
@@ -185,6 +185,7 @@ def _changing(tx: TraceContext, question: Question, operands: tuple[object, ...]
 @ROWS.call(torch.get_default_device)
 def get_default_device(tx: TraceContext) -> Tracker:
     """`torch.get_default_device()`: that of the innermost block of `torch.device` that the trace has entered, else of the caller."""
+    check_function_modes()  # it asks modes, by `torch.device(...)`
     device = tx.changes.overrides.innermost_device()
     if device is None:
         return _changing(tx, torch.get_default_device)

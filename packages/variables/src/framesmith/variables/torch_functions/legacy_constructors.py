@@ -21,6 +21,8 @@ from framesmith.variables.torch_functions.graph_calls import graph_call
 
 ROWS: Final = Rows()
 
+_CPU: Final = torch.device("cpu")  # once: a mode of the caller sees it being made
+
 _TENSOR_TYPES: Final = tuple(
     cls
     for cls in vars(torch).values()
@@ -54,7 +56,7 @@ def _construct(
 ) -> Tracker | PendingCall:
     """Sizes give memory that is not set, a sequence is copied, a tensor is shared."""
     # Said in full: the row of `torch.tensor` would infer the dtype from the items.
-    placed: dict[str, Tracker] = {"dtype": Constant(dtype), "device": Constant(torch.device("cpu"))}
+    placed: dict[str, Tracker] = {"dtype": Constant(dtype), "device": Constant(_CPU)}
     given = args[0] if len(args) == 1 else None
     if not args:
         # `torch.Tensor()` is empty, of the size (0,).

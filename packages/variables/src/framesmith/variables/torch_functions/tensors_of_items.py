@@ -9,6 +9,7 @@ from typing import Final
 
 import torch
 
+from framesmith.graph.default_devices import are_tensors_on_cpu
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -30,7 +31,7 @@ def from_items(tx: TraceContext, args: Sequence[Tracker], kwargs: Mapping[str, T
     if len(args) != 1 or not all(isinstance(value, Constant) for value in named.values()):
         return None
     given = {name: value.as_python_constant() for name, value in named.items()}
-    if given.keys() - {"dtype", "device", "requires_grad"} or torch.get_default_device() != _CPU:
+    if given.keys() - {"dtype", "device", "requires_grad"} or not are_tensors_on_cpu():
         return None
     if given.get("requires_grad", False) is not False:
         return None

@@ -20,7 +20,7 @@ from framesmith.variables.core import Constant, PendingCall, TraceContext, Track
 from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.overrides import NAME
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.results import evaluate
+from framesmith.variables.graph_nodes.results import check_function_modes, evaluate
 from framesmith.variables.polyfills import tensor_marks
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -161,6 +161,7 @@ def unwrap_if_dead(tx: TraceContext, tensor: Tracker, /) -> Tracker:
 @ROWS.call(torch.device)
 def make_device(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """`torch.device(...)`, folded."""
+    check_function_modes()
     return fold(tx, torch.device, args, kwargs)
 
 

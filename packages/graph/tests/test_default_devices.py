@@ -1,0 +1,22 @@
+"""The blocks of `torch.device` around a trace: which is the innermost, and where new tensors are made."""
+
+import torch
+from torch.overrides import BaseTorchFunctionMode
+
+from framesmith.graph.default_devices import are_tensors_on_cpu, device_of_blocks, entered_modes
+
+
+def test_modes_are_told_from_the_outermost_to_the_innermost() -> None:
+    assert entered_modes() == ()
+    with torch.device("meta"), BaseTorchFunctionMode() as mode:
+        assert entered_modes()[1] is mode
+        assert device_of_blocks() == torch.device("meta")
+
+
+def test_where_tensors_are_made() -> None:
+    assert device_of_blocks() is None
+    assert are_tensors_on_cpu()
+    with torch.device("meta"):
+        assert not are_tensors_on_cpu()
+        with torch.device("cpu"):
+            assert are_tensors_on_cpu()
