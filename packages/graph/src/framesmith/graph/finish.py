@@ -89,11 +89,13 @@ def close(
     """Add the output node and clean the graph; returns the position of each requested output in the tuple.
 
     `kept` are further values that the graph returns, after the outputs. Blocks of inference mode that are open are left; for a backend
-    that `replaces` the captured operations they become switches of the gradient mode.
+    that `replaces` the captured operations they become switches of the gradient mode, and autocast is as it was at the beginning.
     """
     distinct = list(dict.fromkeys([*outputs, *kept]))
     if _close_blocks(graph) and replaces:
         replace_blocks(graph, ambient.grad)
+    if replaces:
+        _restore_autocast(graph, ambient)
     result = graph.output(tuple(distinct))
     result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
     drop_dead_nodes(graph)
@@ -108,6 +110,23 @@ def _close_blocks(graph: fx.Graph) -> bool:
     for _ in range(2 * entered - len(switches)):
         graph.call_function(leave_inference_mode).meta.update({EXAMPLE: None, IMPURE: True})
     return bool(switches)
+
+
+def _restore_autocast(graph: fx.Graph, start: Ambient) -> None:
+    """Turn the switches of autocast back at the end: AOTAutograd refuses a graph that does not. The entry sets them after the graph."""
+    now = Ambient.now()
+    calls: list[tuple[Callable[..., object], tuple[object, ...]]] = []
+    for (device, enabled, dtype), (_, enabled_now, dtype_now) in zip(
+        start.autocast, now.autocast, strict=True
+    ):
+        if enabled != enabled_now:
+            calls.append((torch.set_autocast_enabled, (device, enabled)))
+        if dtype != dtype_now:
+            calls.append((torch.set_autocast_dtype, (device, dtype)))
+    if start.autocast_cache != now.autocast_cache:
+        calls.append((torch.set_autocast_cache_enabled, (start.autocast_cache,)))
+    for setter, arguments in calls:
+        graph.call_function(setter, arguments).meta.update({EXAMPLE: None, IMPURE: True})
 
 
 def without_graph(outputs: Sequence[fx.Node], inputs: Mapping[fx.Node, Input]) -> CompiledSubgraph:
