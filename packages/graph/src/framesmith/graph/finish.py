@@ -115,7 +115,7 @@ def _close_blocks(graph: fx.Graph) -> bool:
 def _restore_autocast(graph: fx.Graph, start: Ambient) -> None:
     """Turn the switches of autocast back at the end: AOTAutograd refuses a graph that does not. The entry sets them after the graph."""
     now = Ambient.now()
-    calls: list[tuple[Callable[..., object], tuple[object, ...]]] = []
+    calls: list[tuple[Callable[..., object], tuple[str | bool | torch.dtype, ...]]] = []
     for (device, enabled, dtype), (_, enabled_now, dtype_now) in zip(
         start.autocast, now.autocast, strict=True
     ):
