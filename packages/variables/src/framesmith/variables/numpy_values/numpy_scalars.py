@@ -129,6 +129,11 @@ def _read_info(tx: TraceContext, constant: Constant, name: str) -> Tracker:
     )
 
 
+def _write_file(tx: TraceContext, scalar: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """Break the graph for the methods of a scalar that write a file: the others are pure."""
+    raise GraphBreak(NATIVE_CALL, f"writing {scalar.describe()} to a file")
+
+
 def _install() -> None:
     if _numpy is None:
         return
@@ -142,6 +147,7 @@ def _install() -> None:
         _register_row(function)
     for kind in kinds:
         _register_scalar(kind)
+    ROWS.call(_numpy.generic.tofile, _numpy.generic.dump)(_write_file)
     ROWS.pure_types(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
     _register_full(torch.full, _numpy.bool_)
 
