@@ -154,3 +154,13 @@ def test_repeated_blocks_with_a_conversion_that_does_nothing_are_compiled_beside
             return h
 
     check(Net(), torch.randn(3, 8), backend="aot_eager", breaks=0, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("bounds", [(), (5,), (0, 5), (-3, 4)])
+def test_random_integers_within_bounds(bounds: tuple[int, ...]) -> None:
+    def f(x):
+        y = x * 2
+        y.random_(*bounds)
+        return y + x
+
+    check(f, torch.ones(4), backend="aot_eager")

@@ -106,6 +106,15 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
     return self
 
 
+@ROWS.call(torch.Tensor.random_)
+def random_(tx: TraceContext, self: Tracker, *bounds: Tracker, **kwargs: Tracker) -> Tracker:
+    """`x.random_(to)`; with two bounds it breaks the graph for a backend that traces again: fx cannot write the name of the operator,
+    `aten.random_.from`, which holds a word of Python."""
+    if not tx.graph.runs_as_captured and (len(bounds) > 1 or "from" in kwargs):
+        raise GraphBreak(BACKEND_LIMIT, "Tensor.random_() with two bounds")
+    return graph_call(tx, "random_", (self, *bounds), kwargs)
+
+
 @ROWS.call(torch.Tensor.get_device)
 def get_device(tx: TraceContext, self: Tracker) -> Tracker:
     """`get_device()`: the index of the device, -1 for those without one (the CPU, `meta`)."""
