@@ -154,6 +154,20 @@ def test_a_block_is_part_of_the_graph(function):
     check(function, 2, backend="aot_eager", breaks=0)
 
 
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_the_block_of_the_caller_is_not_for_the_backend(device):
+    def run(x):
+        y = torch.ones(2)
+        with torch.device("cpu"):
+            z = torch.linalg.cholesky(torch.eye(2))
+        return devices(y, z), x + 1
+
+    compiled = frontend.compile(run, backend="aot_eager")
+    with torch.device(device):
+        for x in (1, 2, 3):
+            assert compiled(x) == run(x)
+
+
 def test_a_block_that_stays_open():
     def enter(n):
         torch.device("meta").__enter__()

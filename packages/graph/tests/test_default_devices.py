@@ -3,7 +3,12 @@
 import torch
 from torch.overrides import BaseTorchFunctionMode
 
-from framesmith.graph.default_devices import are_tensors_on_cpu, device_of_blocks, entered_modes
+from framesmith.graph.default_devices import (
+    are_tensors_on_cpu,
+    device_of_blocks,
+    entered_modes,
+    outside_of_blocks,
+)
 
 
 def test_modes_are_told_from_the_outermost_to_the_innermost() -> None:
@@ -20,3 +25,12 @@ def test_where_tensors_are_made() -> None:
         assert not are_tensors_on_cpu()
         with torch.device("cpu"):
             assert are_tensors_on_cpu()
+
+
+def test_blocks_are_left_for_a_while() -> None:
+    with torch.device("meta"), BaseTorchFunctionMode():
+        before = entered_modes()
+        with outside_of_blocks():
+            assert entered_modes() == ()
+            assert torch.ones(1).device.type == "cpu"
+        assert [one is other for one, other in zip(before, entered_modes(), strict=True)] == [True, True]

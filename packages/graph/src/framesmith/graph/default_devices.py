@@ -3,6 +3,9 @@
 Blocks that the trace enters are not here; they are in `variables.torch_contexts.device_blocks`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch.utils._device import DeviceContext
 
@@ -25,3 +28,17 @@ def are_tensors_on_cpu() -> bool:
     device = device_of_blocks()
     # no new `torch.device`: a mode of the program would see it
     return (torch._C._get_default_device() if device is None else device.type) == "cpu"
+
+
+@contextmanager
+def outside_of_blocks() -> Iterator[None]:
+    """Leave the modes of this thread for a while. What a backend makes for itself, as tokens of effects, is not for the default device
+    of the caller, and the graph says the device of what the program makes."""
+    modes = entered_modes()
+    for _ in modes:
+        torch._C._pop_torch_function_stack()
+    try:
+        yield
+    finally:
+        for mode in modes:
+            torch._C._push_on_torch_function_stack(mode)

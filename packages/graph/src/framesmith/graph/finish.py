@@ -21,6 +21,7 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import compile_with, require_values
 from framesmith.graph.captured_module import CapturedModule, run_form
+from framesmith.graph.default_devices import outside_of_blocks
 from framesmith.graph.failures import Failures
 from framesmith.graph.inference_blocks import (
     enter_inference_mode,
@@ -185,7 +186,7 @@ def call_backend(
     # The trace may end inside of `no_grad`; the graph begins as the trace did.
     ambient.restore()
     try:
-        with torch._guards.tracing(context):
+        with torch._guards.tracing(context), outside_of_blocks():
             given = outline(module, repeated) if options.shares_subgraphs else module
             if options.backend != "eager":
                 mark_lasting_inputs(given, used)

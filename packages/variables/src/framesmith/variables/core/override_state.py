@@ -22,7 +22,7 @@ class OverrideState:
     outermost to the innermost; the second also keeps calls from modes.
 
     Invariant: the trace does not turn torch's own switch, so that is what it was when the trace began.
-    `is_watched`: a tensor of a subclass has been seen, or a mode was entered, so that calls have to be looked at.
+    `is_watched`: a tensor of a subclass has been seen, or there is a mode, so that calls have to be looked at.
     `modes`: the torch-function modes that the trace has entered, outermost first. They stand above those of torch's own stack,
     which are those of the caller.
     `unpacks_none`: the class of the callable, where the call that begins now unpacks an empty dict (`f(x, **{})`), which C code
@@ -32,7 +32,7 @@ class OverrideState:
     __slots__ = ("_open", "is_watched", "modes", "unpacks_none")
 
     def __init__(self) -> None:
-        self.is_watched = False
+        self.is_watched = torch._C._len_torch_function_stack() > 0
         self.unpacks_none: type | None = None
         self.modes: list[EnteredMode] = []
         self._open: list[tuple[object, bool]] = []

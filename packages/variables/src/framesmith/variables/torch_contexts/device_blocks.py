@@ -32,9 +32,10 @@ def call_on_device(
     """The call with the device of the innermost block; None where it makes no tensor, or has a device already."""
     overrides = tx.changes.overrides
     device = overrides.default_device()
-    if overrides.asks_none() and device_of_blocks() is not None:
-        # The graph runs in the block of the caller, which torch does not ask here.
-        device = torch.device(torch._C._get_default_device())
+    around = device_of_blocks()
+    if device is None and around is not None and not overrides.asks_modes():
+        # That of the caller, in which a backend does not compile; none where torch asks no mode.
+        device = torch.device(torch._C._get_default_device()) if overrides.asks_none() else around
     if device is None or row.key in _UNASKING or row.key not in _device_constructors():
         return None
     given = kwargs.get("device")
