@@ -9,6 +9,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.checkpoint import checkpoint
 
 from framesmith import frontend
+from framesmith.frontend.build_entry import EntryBuilder
 
 BACKENDS = ("eager", "aot_eager")
 
@@ -255,3 +256,47 @@ def test_the_user_interrupts_a_graph():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert log in (["begin", "interrupted"], ["begin", "end"])  # the second: behind the call
+
+
+class Late(Exception):
+    """What a handler raises."""
+
+
+def raise_late(*_):
+    raise Late("too slow")
+
+
+@pytest.mark.parametrize("handler", [signal.default_int_handler, raise_late])
+@pytest.mark.parametrize("caught", ["KeyboardInterrupt", "Late", "BaseException"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_an_interrupt_while_a_continuation_is_compiled_is_seen_in_its_frames(
+    monkeypatch, handler, caught, at
+):
+    namespace = {"Late": Late}
+    exec(
+        "def run(x, log):\n    log.append('begin')\n    try:\n        y = x.sin()\n        print('break')\n        y = y.cos()\n"
+        f"        log.append('middle')\n    except {caught} as error:\n        log.append(repr(error))\n"
+        "    finally:\n        log.append('finally')\n    return x * 2",
+        namespace,
+    )
+    build, built = EntryBuilder.build, []
+
+    def interrupted(self, values):
+        built.append(1)
+        if len(built) == at:
+            signal.raise_signal(signal.SIGINT)
+        return build(self, values)
+
+    monkeypatch.setattr(EntryBuilder, "build", interrupted)
+    before, log = signal.signal(signal.SIGINT, handler), []
+    error = KeyboardInterrupt() if handler is not raise_late else Late("too slow")
+    try:
+        frontend.compile(namespace["run"], backend="eager")(torch.ones(2), log)
+        raised = None
+    except (KeyboardInterrupt, Late) as seen:
+        raised = repr(seen)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    is_caught = at == 2 and caught in (type(error).__name__, "BaseException")
+    assert raised == (None if is_caught else repr(error))
+    assert log == ([] if at == 1 else ["begin", *([repr(error)] if is_caught else []), "finally"])

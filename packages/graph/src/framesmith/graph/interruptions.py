@@ -31,10 +31,21 @@ def is_interruption(error: BaseException, node: fx.Node) -> bool:
 
 def is_of_signal_handler(error: BaseException) -> bool:
     """Whether a handler of a signal raised the exception, in the midst of whatever ran."""
+    return _find_handler(error.__traceback__) is not None
+
+
+def cut_to_handler(error: BaseException) -> BaseException:
+    """The exception with a traceback that begins with the handler of a signal; without one where none is in there."""
+    return error.with_traceback(_find_handler(error.__traceback__))
+
+
+def _find_handler(traceback: TracebackType | None) -> TracebackType | None:
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
     functions = [getattr(one, "__func__", one) for one in handlers]
     codes = {one.__code__ for one in functions if isinstance(one, FunctionType)}
-    return any(frame.f_code in codes for frame in _frames(error.__traceback__))
+    while traceback is not None and traceback.tb_frame.f_code not in codes:
+        traceback = traceback.tb_next
+    return traceback
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[FrameType]:

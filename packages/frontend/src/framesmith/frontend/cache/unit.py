@@ -65,7 +65,7 @@ from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
 from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed
-from framesmith.graph.interruptions import is_of_signal_handler
+from framesmith.graph.interruptions import cut_to_handler, is_of_signal_handler
 from framesmith.graph.options import Backend
 from framesmith.guards import Examination, Failure, Scope, examine, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
@@ -149,9 +149,8 @@ class CompiledUnit:
         self.names = UserNames(start, state.definition)
         self._cache = state.shared.at(start)
         self._shared: list[SharedEntry] = []  # those that serve here
-        self._partial_entries: dict[
-            Recovery, dict[int, PartialEntry | None]
-        ] = {}  # by the step at which they stop
+        # by the step at which they stop
+        self._partial_entries = dict[Recovery, dict[int, PartialEntry | None]]()
         self.policy = state.policy(start, self._cache)
         self.dispatcher = Dispatcher(
             signature,
@@ -198,13 +197,16 @@ class CompiledUnit:
     def handle_miss(self, *values: object) -> object:
         """The slow path, when no entry fits: make one for these values, keep it, run it."""
         with OriginalBuiltins():
-            scope = self._scope_of(values)
+            scope, interruption = self._scope_of(values), None
             try:
                 with self._state.lock, without_frame_hook():
                     entry = self._find_or_make_entry(values, scope)
-            except BaseException:
-                self._leave_frames(values)
-                raise
+            except BaseException as error:
+                interruption = self._leave_frames(values, error)
+        if (
+            interruption is not None
+        ):  # outside of the handler, which would be the context of what the frames raise
+            return self._raise_in_frames(interruption, values)
         # a continuation: what it returns goes to the loop of tail calls that called it
         if self._session is None:
             return entry.function(*scope.values_of(entry.loads))
@@ -232,10 +234,9 @@ class CompiledUnit:
                 lambda step: self._get_partial(recovery, step, values),
                 self.start.code,
             )
-        except BaseException:
-            self._leave_frames(values)
-            raise
-        if ready is None:  # outside of the handler, which would be the context of what the frames raise
+        except BaseException as raised:
+            ready, error = None, self._leave_frames(values, raised)
+        if ready is None:  # outside of the handler, as in `handle_miss`
             result = self._raise_in_frames(error, values)
         else:
             entry, scope = ready
@@ -243,11 +244,14 @@ class CompiledUnit:
             result = entry.function(*[source.read(scope) for source in entry.loads])
         return result if self._session is None else run_tail_calls(result)
 
-    def _leave_frames(self, values: Sequence[object]) -> None:
-        """No entry can be made: a continuation leaves the user's frames, whose `finally` and `with` run."""
-        native = self._native_continuation()
-        if native is not None:
+    def _leave_frames(self, values: Sequence[object], error: BaseException) -> BaseException:
+        """No entry can be made: a continuation leaves the user's frames, whose `finally` and `with` run, and the error is raised.
+        One of the program (KeyboardInterrupt, that of a signal's handler) is given back: it is to be raised in the frames."""
+        if not isinstance(error, Exception) or is_of_signal_handler(error):
+            return cut_to_handler(error)
+        if (native := self._native_continuation()) is not None:
             native.unwind([*values])
+        raise error
 
     @hidden
     def _raise_in_frames(self, error: BaseException, values: Sequence[object]) -> object:
@@ -294,16 +298,12 @@ class CompiledUnit:
         if stance.name == "eager_on_recompile":
             return self._get_native_entry()
         stance.check_recompile(self.names.function, [self.names.text(failure.text) for failure in failures])
-        if (
-            stance.first_call is not None
-            and self._session is not None
-            and not entries
-            and self._first is None
-        ):
+        first = stance.first_call
+        if first is not None and self._session is not None and not entries and self._first is None:
             self._first = sizes_of(values)
-            if stance.first_call == "eager":
+            if first == "eager":
                 return self._get_native_entry()
-            return self._make_entry_with_backend(stance.first_call, self._session)
+            return self._make_entry_with_backend(first, self._session)
         if len(entries) >= settings.recompile_limit:
             self._report_limit(scope, settings, failures)
             return self._get_native_entry()
