@@ -54,6 +54,7 @@ from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSIO
 from framesmith.graph.breaks import BreakKind
 from framesmith.graph.failures import GraphFailed, Replay
 from framesmith.graph.leaf_inputs import read_marks
+from framesmith.graph.replacing_backends import OperationsReplaced
 from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.families import pack_inputs
@@ -212,6 +213,9 @@ class EntryBuilder:
                 # the steps of the next trace may have other numbers
                 manner, stop = other.manner, None
                 limit += 1
+            except OperationsReplaced:
+                stop = None
+                continue  # known of the backend now, so it is no attempt: it happens once
             except FullGraphError as error:
                 if not import_first(error, imported):
                     raise
@@ -227,8 +231,7 @@ class EntryBuilder:
 
     def _build_native(self, kind: BreakKind, detail: str) -> BuiltEntry:
         """An entry that runs the whole function natively, which is reported."""
-        code, reason = self.start.code, GraphBreak(kind, detail)
-        reached = UserLocation.of(code)
+        reason, reached = GraphBreak(kind, detail), UserLocation.of(self.start.code)
         return build_native_entry(self.start, reason, reached, (), self.on_break(reason, (), False))
 
     def build_partial(

@@ -15,6 +15,7 @@ from torch import fx
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.histories import backward_error
 from framesmith.graph.purity import is_normalization, may_mutate
+from framesmith.graph.replacing_backends import Reliance
 
 
 class DeadHistory(torch.autograd.Function):
@@ -33,15 +34,16 @@ class DeadHistory(torch.autograd.Function):
         raise RuntimeError(ctx.message)
 
 
-def detach_dead(graph: fx.Graph) -> dict[int, str]:
-    """Detach the outputs that no backward pass can start from; returns their positions and what such a pass raises.
+def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, str]:
+    """Detach the outputs that no backward pass can start from; returns their positions and what such a pass raises. Nothing where
+    the operations run as captured.
 
     The backward passes of the graph itself keep what they need: in a compiled graph this costs nothing, and AOTAutograd may
     have to differentiate other outputs through it.
     """
+    if reliance.is_certain:
+        return {}
     passes = list(graph.find_nodes(op="call_function", target=torch.autograd.grad))
-    for node in passes:
-        node.update_kwarg("retain_graph", True)
     # Nothing used a history up or changed what it needs.
     if not passes and not any(map(_writes, graph.nodes)):
         return {}
@@ -54,6 +56,10 @@ def detach_dead(graph: fx.Graph) -> dict[int, str]:
         and example.grad_fn is not None
         and (message := backward_error(example)) is not None
     }
+    if not (passes or found) or reliance.ask():
+        return {}
+    for node in passes:
+        node.update_kwarg("retain_graph", True)
     with graph.inserting_before(output):
         for position in found:
             source = values[position]

@@ -22,6 +22,7 @@ from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import compile_with, require_values
 from framesmith.graph.captured_module import CapturedModule, run_form
 from framesmith.graph.default_devices import outside_of_blocks
+from framesmith.graph.errors import BackendFailed
 from framesmith.graph.failures import Failures
 from framesmith.graph.inference_blocks import (
     enter_inference_mode,
@@ -43,6 +44,7 @@ from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
+from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
 from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.graph.verify import verify
 from framesmith.guards.sources.base import Source
@@ -84,19 +86,17 @@ def close(
     outputs: Sequence[fx.Node],
     ambient: Ambient,
     kept: Sequence[fx.Node] = (),
-    *,
-    replaces: bool = False,
+    reliance: Reliance | None = None,
 ) -> tuple[int, ...]:
     """Add the output node and clean the graph; returns the position of each requested output in the tuple.
 
     `kept` are further values that the graph returns, after the outputs. Blocks of inference mode that are open are left; for a backend
-    that `replaces` the captured operations they become switches of the gradient mode, and autocast is as it was at the beginning.
+    that replaces the captured operations they become switches of the gradient mode, and autocast is as it was at the beginning.
     """
     distinct = list(dict.fromkeys([*outputs, *kept]))
-    if _close_blocks(graph) and replaces:
+    if _close_blocks(graph) and reliance is not None and not reliance.ask():
         replace_blocks(graph, ambient.grad)
-    if replaces:
-        _restore_autocast(graph, ambient)
+    _restore_autocast(graph, ambient, reliance)
     result = graph.output(tuple(distinct))
     result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
     drop_dead_nodes(graph)
@@ -113,7 +113,7 @@ def _close_blocks(graph: fx.Graph) -> bool:
     return bool(switches)
 
 
-def _restore_autocast(graph: fx.Graph, start: Ambient) -> None:
+def _restore_autocast(graph: fx.Graph, start: Ambient, reliance: Reliance | None) -> None:
     """Turn the switches of autocast back at the end: AOTAutograd refuses a graph that does not. The entry sets them after the graph."""
     now = Ambient.now()
     calls: list[tuple[Callable[..., object], tuple[str | bool | torch.dtype, ...]]] = []
@@ -126,6 +126,8 @@ def _restore_autocast(graph: fx.Graph, start: Ambient) -> None:
             calls.append((torch.set_autocast_dtype, (device, dtype)))
     if start.autocast_cache != now.autocast_cache:
         calls.append((torch.set_autocast_cache_enabled, (start.autocast_cache,)))
+    if not calls or reliance is None or reliance.ask():
+        return
     for setter, arguments in calls:
         graph.call_function(setter, arguments).meta.update({EXAMPLE: None, IMPURE: True})
 
@@ -180,8 +182,10 @@ def call_backend(
     used: Sequence[Input],
     ambient: Ambient,
     context: torch._guards.TracingContext,
+    reliance: Reliance,
 ) -> BackendCall:
-    """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`."""
+    """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
+    OperationsReplaced where that is not what the graph relies on."""
     after = Ambient.now()
     # The trace may end inside of `no_grad`; the graph begins as the trace did.
     ambient.restore()
@@ -190,10 +194,15 @@ def call_backend(
             given = outline(module, repeated) if options.shares_subgraphs else module
             if options.backend != "eager":
                 mark_lasting_inputs(given, used)
-            return compile_with(options, given, [for_backend(entry, context) for entry in used])
+            made = compile_with(options, given, [for_backend(entry, context) for entry in used])
+        reliance.check(options.backend, context, is_broken=False)
+    except BackendFailed as failed:
+        reliance.check(options.backend, context, is_broken=isinstance(failed.original, OperationsReplaced))
+        raise
     finally:
         after.restore()
         let_go(used)
+    return made
 
 
 def source_name(module: fx.GraphModule) -> str:

@@ -18,6 +18,7 @@ from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_SUBCLASS
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.execution import storage_of
 from framesmith.graph.options import is_symbolic
+from framesmith.graph.replacing_backends import Reliance
 from framesmith.guards.class_lookup import resolution_order, type_dict
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
@@ -192,10 +193,10 @@ def memories(value: torch.Tensor) -> Iterator[int]:
         yield value.untyped_storage()._cdata
 
 
-def refuse_inference_leaf(value: torch.Tensor, name: str) -> None:
+def refuse_inference_leaf(value: torch.Tensor, name: str, reliance: Reliance) -> None:
     """Raise GraphBreak for a leaf made in inference mode: AOTAutograd can make no fake of it, and an ordinary tensor in its
     place would have views with a history, where its own have none."""
-    if value.requires_grad and value.is_inference():
+    if value.requires_grad and value.is_inference() and not reliance.ask():
         raise GraphBreak(BACKEND_LIMIT, f"{name}, which requires a gradient and was made in inference mode")
 
 

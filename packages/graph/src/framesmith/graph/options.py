@@ -8,6 +8,8 @@ from typing import Any, final
 import sympy
 import torch
 
+from framesmith.graph.replacing_backends import is_known_to_replace
+
 # A backend takes what torch.compile's backends take. `Any` because a compiled callable has no fixed signature.
 BackendCall = Callable[..., Any]
 Backend = Callable[..., BackendCall]
@@ -39,12 +41,15 @@ class GraphOptions:
 
     @property
     def runs_as_captured(self) -> bool:
-        """Whether the backend runs the captured operations themselves ("eager"), or is a callable of the user.
+        """Whether the backend runs the captured operations themselves ("eager"), or is a callable of the user that was not seen
+        to replace them.
 
         AOTAutograd replaces them by others. It converts symbolic floats to float32, takes no generator, no default dtype
         that changes midway, no history of its own results, and no leaf that was made in inference mode.
         """
-        return self.backend == "eager" or not isinstance(self.backend, str)
+        if isinstance(self.backend, str):
+            return self.backend == "eager"
+        return not is_known_to_replace(self.backend)
 
     @property
     def backend_name(self) -> str:

@@ -47,6 +47,7 @@ from framesmith.graph.nesting import NestedRecording
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.purity import IMPURE, may_mutate
 from framesmith.graph.repetition import Repetition, Stacks, is_operation
+from framesmith.graph.replacing_backends import Reliance
 from framesmith.graph.shape_env import Place, ShapeEnvAdapter
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeRelations, Specialized
 from framesmith.graph.silence import SILENCE
@@ -88,6 +89,7 @@ class Recorder:
         self._symbols = SymbolNodes(self._world, self._symbol_input)
         self._offsets = StorageOffsets()
         self._takes_float = self.fixes_floats = False
+        self._reliance = Reliance(self.options.runs_as_captured, self.options.backend)
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
         self._repetition = Repetition()
@@ -133,7 +135,7 @@ class Recorder:
     @property
     def runs_as_captured(self) -> bool:
         """Whether the backend runs the captured operations themselves."""
-        return self.options.runs_as_captured
+        return self._reliance.ask()
 
     @property
     def graph(self) -> fx.Graph:
@@ -188,8 +190,7 @@ class Recorder:
             return known.node
         if type(value) not in PLAIN_TENSORS and getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
-        if not self.runs_as_captured:
-            refuse_inference_leaf(value, source.text())
+        refuse_inference_leaf(value, source.text(), self._reliance)
         if self.asks_no_subclass:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
                 check_wrappers(self._inputs, value, source.text())
@@ -375,7 +376,7 @@ class Recorder:
             if done.impure:
                 self.metadata_changes.note(tensors, before, self._inputs.memories)
         self._undo.extend(done.undo)
-        if not self.runs_as_captured and open_blocks():
+        if open_blocks() and not self.runs_as_captured:
             check_views(operation_name(op, target), done.result, tensors)
         if SILENCE.take_warned() and self.on_warning is not None:
             self.on_warning(operation_name(op, target))
@@ -456,19 +457,19 @@ class Recorder:
         if self._body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph = self._root.graph
-        positions = finishing.close(graph, outputs, self._start, kept, replaces=not self.runs_as_captured)
+        positions = finishing.close(graph, outputs, self._start, kept, self._reliance)
         if not finishing.has_operations(graph):
             return finishing.without_graph(outputs, self._inputs.by_node())
         # Fakes are differentiated here: fake mode has to be on.
-        dead: dict[int, str] = {} if self.runs_as_captured else detach_dead(graph)
+        dead = detach_dead(graph, self._reliance)
         with self.pause_recording():
             groups = list(self._repetition.groups())
-            alike = groups if self.runs_as_captured else ()
+            alike = groups if self._reliance.holds else ()
             module = finishing.build_module(graph, self._attributes.root, self._world, alike)
             entries = self._inputs.by_node()
             used = [entries[node] for node in module.graph.find_nodes(op="placeholder")]
-            context = self._world.for_backend()[1]
-            made = finishing.call_backend(self.options, module, groups, used, self._start, context)
+            given = (module, groups, used, self._start, self._world.for_backend()[1], self._reliance)
+            made = finishing.call_backend(self.options, *given)
         call = finishing.returns_tuple(made, module, self.options.backend_name)
         call = as_inference_tensors(finishing.on_plain_tensors(call, module, used), module, self._start)
         return CompiledSubgraph(

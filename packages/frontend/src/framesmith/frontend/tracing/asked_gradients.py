@@ -31,8 +31,6 @@ _ASKING: Final = frozenset({"register_hook", "retain_grad"})
 def check_asked_gradients(tx: TraceContext, frames: Iterable[Frame] = ()) -> None:
     """Restart, to stop before a result is used whose own gradient is asked for where the trace has to end, or, as far as the
     code of these frames shows, later."""
-    if tx.graph.runs_as_captured:
-        return
     nodes = {*tx.changes.asked_gradients, *(node for frame in frames for node in _asked_by(tx, frame))}
     uses = [
         user.meta[STEP][0]
@@ -41,7 +39,7 @@ def check_asked_gradients(tx: TraceContext, frames: Iterable[Frame] = ()) -> Non
         for user in node.users
         if STEP in user.meta and _has_history(example(user)) and example(user) is not example(node)
     ]
-    if uses:
+    if uses and not tx.graph.runs_as_captured:
         reason = GraphBreak(BACKWARD_CALL, "the gradient of a value that the graph has used already")
         raise Restart(PlannedStop(min(uses), None, 0, BreakBefore(reason)))
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 import torch.masked
-from torch.optim.optimizer import _get_value
+from torch.optim.optimizer import _get_value, _stack_if_compiling
 
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
@@ -67,3 +67,4 @@ register_polyfill(py_dataclasses.fields, dataclasses.fields)
 register_polyfill(py_logging.getLogger, logging.get_logger)
 register_polyfill(torch.masked._ops._combine_input_and_mask, masked.combine_input_and_mask)
 register_polyfill(_get_value, optimizers.get_value)
+register_polyfill(_stack_if_compiling, optimizers.stack_if_compiling)

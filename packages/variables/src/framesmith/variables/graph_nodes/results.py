@@ -196,7 +196,7 @@ def _call(
     kwargs: dict[str, object],
 ) -> fx.Node:
     # Asked at each operation, since a mode may be entered midway.
-    check_modes(not tx.graph.runs_as_captured)
+    check_modes(tx)
     check_replaced(tx, target)
     try:
         return _call_operation(tx, target, args, kwargs)
@@ -245,14 +245,14 @@ def evaluate(what: str, question: Callable[..., object], *arguments: object, **k
         raise GraphBreak(OPERATION_RAISES, str(reason)) from error
 
 
-def check_modes(replaces: bool = False) -> None:
-    """Break the graph under a transform or mode of the user, which would see the operations while tracing too. `replaces`: the
-    backend runs other operations than those of the graph."""
+def check_modes(tx: TraceContext | None = None) -> None:
+    """Break the graph under a transform or mode of the user, which would see the operations while tracing too. With `tx`, also where
+    the backend runs other operations than those of the graph and something sees what operations save."""
     if peek_interpreter_stack() is not None:
         raise GraphBreak(MODE_ACTIVE, "a functorch transform (vmap, grad ...)")
     # They see what each operation saves; other operations save something else. Those of torch (checkpoints) show nobody what they see.
-    hooks = torch._C._autograd._top_saved_tensors_default_hooks(True) if replaces else None
-    if hooks is not None and not str(getattr(hooks[0], "__module__", "")).startswith("torch."):
+    hooks = None if tx is None else torch._C._autograd._top_saved_tensors_default_hooks(True)
+    if tx is not None and hooks is not None and not _is_of_torch(hooks[0]) and not tx.graph.runs_as_captured:
         raise GraphBreak(MODE_ACTIVE, "hooks of saved tensors, and a backend that replaces operations")
     if torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.Python):
         raise GraphBreak(MODE_ACTIVE, "a block in which torch asks no Python code")  # fakes are such code
@@ -268,6 +268,10 @@ def check_function_modes() -> None:
     # `torch.set_default_device` pushes one; it only adds a `device=`, which fakes show.
     if not all(isinstance(mode, DeviceContext) for mode in entered_modes()):
         raise GraphBreak(MODE_ACTIVE, "a torch-function mode")
+
+
+def _is_of_torch(hook: object) -> bool:
+    return str(getattr(hook, "__module__", "")).startswith("torch.")
 
 
 def check_no_mode(tx: TraceContext, what: str) -> None:

@@ -49,19 +49,18 @@ def _turn(
     """Turn a setting as `turn_setting` does. Breaks the graph where the backend replaces operations and the value is another one than
     `question` says it is now."""
     operands = (*args, *(keywords or {}).values())
-    reaches_kernels = not tx.graph.runs_as_captured and (
-        setting.name not in _OF_CUDA or torch.cuda.is_available()
-    )
-    if not reaches_kernels or not all(operand.is_python_constant() for operand in operands):
+    matters = setting.name not in _OF_CUDA or torch.cuda.is_available()
+    is_known = all(operand.is_python_constant() for operand in operands)
+    if not matters or not is_known or tx.graph.runs_as_captured:
         return turn_setting(tx, setting, setter, args, keywords)
     named = {name: value.as_python_constant() for name, value in (keywords or {}).items()}
     with tx.graph.pause_recording():
         before = setting.get()
         setter(*(operand.as_python_constant() for operand in args), **named)
-        after = setting.get()
-        if after != before and setting.set is not None:
+        is_changed = setting.get() != before
+        if is_changed and setting.set is not None:
             setting.set(before)
-    if after != before:
+    if is_changed:
         raise GraphBreak(
             BACKEND_LIMIT, f"torch._C.{setter.__name__}(), a setting that kernels read when they run"
         )

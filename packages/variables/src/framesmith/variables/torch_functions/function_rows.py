@@ -100,7 +100,7 @@ def _register_limited(function: Callable[..., object], name: str, with_gradients
 
     def record_call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         # The switch is turned while tracing, so it is that of this point of the program.
-        if not tx.graph.runs_as_captured and (torch.is_grad_enabled() or not with_gradients_only):
+        if (torch.is_grad_enabled() or not with_gradients_only) and not tx.graph.runs_as_captured:
             raise GraphBreak(
                 BACKEND_LIMIT, f"torch.{name}(){' with gradients' if with_gradients_only else ''}"
             )

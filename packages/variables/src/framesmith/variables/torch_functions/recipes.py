@@ -42,9 +42,9 @@ def _find_tensor_factor(
 ) -> Tracker | None:
     """The factor that is given by this name, the only one, beside so many operands, where the graph can take it as a tensor. Any
     other form is left to torch, also one that is wrong; a graph that runs as it is gets the number."""
-    if tx.graph.runs_as_captured or len(args) != count or set(kwargs) != {name}:
+    if len(args) != count or set(kwargs) != {name} or not _stays_tensor(kwargs[name], *args):
         return None
-    return kwargs[name] if _stays_tensor(kwargs[name], *args) else None
+    return None if tx.graph.runs_as_captured else kwargs[name]
 
 
 def _make_fused_row(target: Target) -> Callable[..., Tracker]:
@@ -91,7 +91,7 @@ def _make_each_row(target: Target) -> Callable[..., Tracker]:
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         tensors, others = (one.realize() for one in args) if len(args) == 2 else (None, None)
         is_list = isinstance(tensors, ListTracker) and isinstance(others, ListTracker)
-        if tx.graph.runs_as_captured or not is_list:
+        if not is_list or tx.graph.runs_as_captured:
             return graph_call(tx, target, args, kwargs)
         assert isinstance(tensors, ListTracker)
         assert isinstance(others, ListTracker)
@@ -113,7 +113,7 @@ def _make_weight_row(target: Target) -> Callable[..., Tracker]:
         first, *_, weight = (one.realize() for one in args) if len(args) == 3 else (None, None)
         wide = isinstance(first, TensorTracker) and first.fake.dtype in _EXACT
         # Where the backend runs the graph itself, the operation gets the number.
-        if tx.graph.runs_as_captured or weight is None or not wide or not is_number(tx, weight):
+        if weight is None or not wide or not is_number(tx, weight) or tx.graph.runs_as_captured:
             return graph_call(tx, target, args, kwargs)
         assert isinstance(first, TensorTracker)
         rounded = graph_call(tx, "to", (weight, Constant(first.fake.dtype)), {})
@@ -131,9 +131,9 @@ def _make_weights_row(target: Target, single: str) -> Callable[..., Tracker]:
         rows = [one.items for one in lists if isinstance(one, ListTracker | TupleTracker)]
         is_simple = len(rows) == 3 and len(args) == 3 and not kwargs and len(set(map(len, rows))) == 1
         if (
-            tx.graph.runs_as_captured
-            or not is_simple
+            not is_simple
             or not any(is_number(tx, one.realize()) for one in rows[2])
+            or tx.graph.runs_as_captured
         ):
             return graph_call(tx, target, args, kwargs)
         for one, end, weight in zip(*rows, strict=True):

@@ -1,0 +1,101 @@
+"""Callables of the user that trace the graph again: nothing of it may become a constant, and nothing is rounded that eager does not round."""
+
+import gc
+import weakref
+
+import pytest
+import torch
+from tests.end_to_end.support import check
+from torch import nn
+from torch._functorch.aot_autograd import aot_module_simplified
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.optim import lr_scheduler
+
+from framesmith import frontend
+
+
+class Ahead:
+    """AOTAutograd, as users wrap it; counts the graphs."""
+
+    def __init__(self):
+        self.graphs = 0
+
+    def __call__(self, module, examples):
+        self.graphs += 1
+        return aot_module_simplified(module, examples, fw_compiler=lambda graph, given: graph.forward)
+
+
+def train(make, wrap, *, scheduled=False, steps=6):
+    torch.manual_seed(0)
+    weights = [nn.Parameter(torch.randn(3, 2)), nn.Parameter(torch.randn(4))]
+    optimizer = make(weights)
+    scheduler = lr_scheduler.ExponentialLR(optimizer, 0.9)
+    step = wrap(lambda: optimizer.step())
+    for _ in range(steps):
+        for weight in weights:
+            weight.grad = torch.randn_like(weight)
+        step()
+        if scheduled:
+            scheduler.step()
+    return [weight.detach() for weight in weights]
+
+
+@pytest.mark.parametrize("scheduled", [False, True])
+@pytest.mark.parametrize("foreach", [False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "NAdam", "Adagrad"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_the_number_of_steps_and_a_rate_that_changes(name, foreach, scheduled, is_named):
+    def make(weights):
+        return getattr(torch.optim, name)(weights, lr=0.1, foreach=foreach)
+
+    backend = "aot_eager" if is_named else Ahead()
+    expected = train(make, lambda f: f, scheduled=scheduled)
+    found = train(make, lambda f: frontend.compile(f, backend=backend), scheduled=scheduled)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_a_graph_of_tensors_is_compiled_once():
+    backend, model = Ahead(), nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.BatchNorm1d(4))
+    frontend.compile(model, backend=backend)(torch.randn(5, 3)).sum().backward()
+    assert backend.graphs == 1
+
+
+def test_a_number_that_changes_is_not_rounded():
+    backend = Ahead()
+    compiled = frontend.compile(lambda x, a: (x * a, a / 3), backend=backend)
+    for a in (0.1, 0.2, 0.30000000000000004, 1e-300):
+        x = torch.tensor([1e300], dtype=torch.float64)
+        assert torch.equal(compiled(x, a)[0], x * a) and compiled(x, a)[1] == a / 3
+
+
+def test_a_hook_on_a_result():
+    def f(x):
+        y = x * 3
+        y.register_hook(lambda gradient: gradient * 5)
+        return y.sin()
+
+    check(f, torch.randn(3, requires_grad=True), backend=Ahead(), tolerance=1e-6)
+
+
+def test_a_backend_that_traces_with_fakes_gets_no_numbers():
+    """A trace that is not AOTAutograd's is seen by the operation that would read the number."""
+
+    def backend(module, examples):
+        return torch.no_grad()(make_fx(module, tracing_mode="fake")(*examples).forward)
+
+    def make(weights):
+        return torch.optim.Adam(weights, lr=0.1)
+
+    expected = train(make, lambda f: f, steps=3)
+    found = train(make, lambda f: frontend.compile(f, backend=backend), steps=3)
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_such_a_backend_is_not_kept_alive():
+    backend = Ahead()
+    compiled = frontend.compile(lambda x: x + 1, backend=backend)
+    compiled(torch.ones(2))
+    known = weakref.ref(backend)
+    del backend, compiled
+    gc.collect()
+    assert known() is None
