@@ -65,7 +65,7 @@ _BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     ),
     BACKEND_LIMIT: (
         "resize_as_", "resize_as_sparse_", "_resize_output_", "_make_dual", "_unpack_dual", "_add_batch_dim",
-        "_remove_batch_dim", "_propagate_xla_data", "_sync", "detach_",
+        "_remove_batch_dim", "_propagate_xla_data", "_sync",
     ),
     DATA_DEPENDENT_OUTPUT: ("is_nonzero",),
 }  # fmt: skip

@@ -9,7 +9,8 @@ from typing import Final
 
 import torch
 
-from framesmith.graph import BreakKind, GraphBreak
+from framesmith.graph import BreakKind, GraphBreak, example
+from framesmith.graph.arguments import tensors_in
 from framesmith.graph.break_kinds import (
     BACKEND_LIMIT,
     NATIVE_CALL,
@@ -47,8 +48,8 @@ BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
     ),
     BACKEND_LIMIT: (
         "set_", "resize_", "resize_as_", "resize", "resize_as", "resize_as_sparse_", "sparse_resize_",
-        "sparse_resize_and_clear_", "share_memory_", "module_load", "as_subclass", "record_stream", "detach_",
-        "apply_", "map_", "map2_", "_make_subclass",
+        "sparse_resize_and_clear_", "share_memory_", "module_load", "as_subclass", "record_stream", "apply_",
+        "map_", "map2_", "_make_subclass",
     ),
     NATIVE_CALL: ("register_post_accumulate_grad_hook", "reinforce"),
 }  # fmt: skip
@@ -110,9 +111,24 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
 def random_(tx: TraceContext, self: Tracker, *bounds: Tracker, **kwargs: Tracker) -> Tracker:
     """`x.random_(to)`; with two bounds it breaks the graph for a backend that traces again: fx cannot write the name of the operator,
     `aten.random_.from`, which holds a word of Python."""
-    if not tx.graph.runs_as_captured and (len(bounds) > 1 or "from" in kwargs):
+    if (len(bounds) > 1 or "from" in kwargs) and not tx.graph.runs_as_captured:
         raise GraphBreak(BACKEND_LIMIT, "Tensor.random_() with two bounds")
     return graph_call(tx, "random_", (self, *bounds), kwargs)
+
+
+@ROWS.call(torch.Tensor.detach_, torch.detach_)
+def detach_(tx: TraceContext, self: Tracker) -> Tracker:
+    """`detach_()` on a tensor that the graph has made. Breaks the graph for an existing one, whose history lies outside, for views,
+    which raise, and in nested graphs, which may run at another time; where operations are replaced, also if an operation
+    may have saved the tensor: eager's backward pass raises then."""
+    tensor = require_tensor(self, "detach_")
+    is_new = tensor.value is None and tensor.cls is torch.Tensor and not tensor.fake._is_view()
+    if not is_new or tx.graph.length() is None:
+        raise GraphBreak(BACKEND_LIMIT, "Tensor.detach_()")
+    users = map(example, tensor.graph_node(tx).users)
+    if any(one.requires_grad for one in tensors_in([*users])) and not tx.graph.runs_as_captured:
+        raise GraphBreak(BACKEND_LIMIT, "Tensor.detach_() on what an operation may have saved")
+    return graph_call(tx, "detach_", (tensor,), {})
 
 
 @ROWS.call(torch.Tensor.get_device)
