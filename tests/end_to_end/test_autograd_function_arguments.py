@@ -58,3 +58,40 @@ def test_a_function_may_be_an_argument(name, backend):
     lines, others, breaks = PROGRAMS[name]
     settings = {"backend": backend, "tolerance": 1e-6} if backend else {}
     check_source(APPLY.format(lines=lines, others=others), calls=4, breaks=breaks, **settings)
+
+
+SCALARS = """
+import numpy as np
+import torch
+torch.manual_seed(0)
+
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, by):
+        ctx.by = by
+        return x * 2 if type(by) is np.{kind} else x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return ctx.by * gradient.neg() * (type(ctx.by) is np.{kind}), None
+
+def f(x, calls):
+    calls[0] += 1
+    return Reverse.apply(x, {value})
+
+def args():
+    return torch.randn(3, requires_grad=True), [0]
+"""
+VALUES = {
+    "float64": "2.0 / (1.0 + np.exp(-calls[0])) - 1.0",
+    "float32": "np.float32(0.1)",
+    "int64": "np.int64(3)",
+    "bool_": "np.bool_(True)",
+}
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_scalar_of_numpy_stays_one(kind, backend):
+    settings = {"backend": backend, "tolerance": 1e-6} if backend else {}
+    check_source(SCALARS.format(kind=kind, value=VALUES[kind]), calls=4, breaks=0, **settings)

@@ -63,27 +63,39 @@ def exact_target(
 ) -> Callable[..., object]:
     """The target of a node for a function of the user's, which may ask for the types of its arguments.
 
-    A node holds sizes as tuples, so the function then stands in one that makes sizes of them again.
-    Breaks the graph for anything else that a node holds as another type: a NumPy scalar, a struct sequence.
+    A node holds sizes as tuples and NumPy's scalars as numbers, so the function then stands in one that makes of them again what
+    they were. Breaks the graph for anything else that a node holds as another type: a struct sequence, and these in a container.
     """
     values: list[tuple[int | str, Tracker]] = [*enumerate(args), *(kwargs or {}).items()]
-    # Only whole arguments: sizes within containers are refused below.
-    sizes = {name for name, value in values if value.realize().python_type is torch.Size}
+    # Only whole arguments: what is within containers is refused below.
+    classes = {
+        name: cls for name, value in values if (cls := _class_beside_node(tx, value.realize())) is not None
+    }
     for name, value in values:
-        if name not in sizes:
+        if name not in classes:
             _must_be_kept(tx, value.realize())
-    if not sizes:
+    if not classes:
         return function
 
-    def with_sizes(*given: object, **named: object) -> object:
-        positional = (_as_size(one) if place in sizes else one for place, one in enumerate(given))
+    def with_classes(*given: object, **named: object) -> object:
+        positional = (classes[place](one) if place in classes else one for place, one in enumerate(given))
         return function(
-            *positional, **{name: _as_size(one) if name in sizes else one for name, one in named.items()}
+            *positional,
+            **{name: classes[name](one) if name in classes else one for name, one in named.items()},
         )
 
     # fx names the node, and the global in its text, after the target.
-    with_sizes.__name__ = getattr(function, "__name__", with_sizes.__name__)
-    return with_sizes
+    with_classes.__name__ = getattr(function, "__name__", with_classes.__name__)
+    return with_classes
+
+
+def _class_beside_node(tx: TraceContext, tracker: Tracker) -> Callable[[object], object] | None:
+    """The class of a value that a node holds as a tuple or a number, out of which the class makes the value again."""
+    if tracker.python_type is torch.Size:
+        return _as_size
+    if isinstance(tracker, Constant) and type(tracker.value) in tx.registry[CONVERSIONS]:
+        return type(tracker.value)
+    return None
 
 
 def _as_size(value: object) -> torch.Size:
