@@ -12,6 +12,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.optim import lr_scheduler
 
 from framesmith import frontend
+from framesmith.graph import numbers
+from framesmith.graph.replacing_backends import OperationsReplaced
 
 
 class Ahead:
@@ -89,6 +91,34 @@ def test_a_backend_that_traces_with_fakes_gets_no_numbers():
     expected = train(make, lambda f: f, steps=3)
     found = train(make, lambda f: frontend.compile(f, backend=backend), steps=3)
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_one_that_traces_when_the_graph_runs_is_told_what_to_do():
+    def backend(module, examples):
+        made = []
+
+        def run(*values):
+            made.extend([] if made else [Ahead()(module, list(values))])
+            return made[0](*values)
+
+        return run
+
+    with pytest.raises(Exception, match="let the backend trace the graph when it is given one"):
+        train(lambda weights: torch.optim.Adam(weights), lambda f: frontend.compile(f, backend=backend))
+
+
+@pytest.mark.parametrize("mode", ["real", "fake"])
+def test_arithmetic_of_numbers_is_not_traced_as_constants(mode):
+    def f(step):
+        beta = 1 - numbers.power(0.9, numbers.as_number(step))
+        return numbers.divide(0.1, beta)
+
+    traced = make_fx(f, tracing_mode=mode)
+    if mode == "real":
+        with pytest.raises(OperationsReplaced):
+            traced(torch.tensor(2.0))
+    else:
+        torch.testing.assert_close(traced(torch.tensor(2.0))(torch.tensor(3.0)), f(torch.tensor(3.0)))
 
 
 def test_such_a_backend_is_not_kept_alive():

@@ -16,9 +16,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.data_errors import only_computes
 from framesmith.graph.numbers import as_number, is_number
-from framesmith.graph.replacing_backends import OperationsReplaced
+from framesmith.graph.replacing_backends import OperationsReplaced, refuse_tracing
 
-_PROXIES: Final = torch._C._TorchDispatchModeKey.PROXY
 _Target: TypeAlias = Callable[..., object] | str
 _WIDE: Final = (torch.float32, torch.float64)
 #: They round otherwise with a tensor in place of the number, or give another type.
@@ -166,9 +165,8 @@ def _mapped(value: object, function: Callable[[object], object]) -> object:
 
 
 def _read(value: object) -> object:
-    # What traces here would keep the number as a constant.
-    is_traced = torch._C._get_dispatch_mode(_PROXIES) is not None or torch._C._get_tracing_state() is not None
-    if is_traced or (isinstance(value, torch.Tensor) and type(value) not in (torch.Tensor, FakeTensor)):
+    refuse_tracing()
+    if isinstance(value, torch.Tensor) and type(value) not in (torch.Tensor, FakeTensor):
         raise OperationsReplaced
     if type(value) is torch.Tensor:
         return value.item()

@@ -13,6 +13,7 @@ from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.data_errors import only_computes
+from framesmith.graph.replacing_backends import refuse_tracing
 
 
 @only_computes
@@ -66,6 +67,7 @@ def raise_tensor(base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
     """`base ** exponent` of a tensor and such a number; the kernels for a number have shortcuts for 2, 3, 0.5 ..., which round otherwise
     than those for two tensors."""
     if type(exponent) is torch.Tensor:
+        refuse_tracing()
         result = base ** exponent.item()
     else:
         result = base ** exponent.to(base.dtype)
@@ -77,6 +79,7 @@ def _compute(function: Callable[..., object], *operands: _Number) -> torch.Tenso
     """By Python; fakes, and what ahead-of-time tracing passes, have no number to read: by torch."""
     # The exact types: a fake is a Tensor too.
     if all(type(one) in (torch.Tensor, float, int) for one in operands):
+        refuse_tracing()
         result = function(*(one.item() if isinstance(one, torch.Tensor) else one for one in operands))
         if isinstance(result, float):
             return torch.tensor(result, dtype=torch.float64)

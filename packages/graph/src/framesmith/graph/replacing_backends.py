@@ -12,6 +12,7 @@ from typing import Final, final
 
 import torch
 
+_PROXIES: Final = torch._C._TorchDispatchModeKey.PROXY
 _KNOWN: Final[dict[int, Callable[[], object]]] = {}
 
 
@@ -32,7 +33,20 @@ def note_replacing(backend: object) -> None:
 
 @final
 class OperationsReplaced(Exception):
-    """The backend replaces operations, on which the graph relies: trace once more."""
+    """The backend replaces operations, on which the graph relies: trace once more. A backend that traces when the graph first runs
+    shows the message to the user."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a graph that reads numbers out of tensors was traced again, which would keep them as constants. next step: let the "
+            'backend trace the graph when it is given one, not when it first runs, or use backend="aot_eager" or "inductor"'
+        )
+
+
+def refuse_tracing() -> None:
+    """Raise OperationsReplaced where something traces that would keep a number, which is about to be read, as a constant."""
+    if torch._C._get_dispatch_mode(_PROXIES) is not None or torch._C._get_tracing_state() is not None:
+        raise OperationsReplaced
 
 
 @final
