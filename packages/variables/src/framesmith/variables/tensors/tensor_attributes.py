@@ -9,6 +9,7 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
+from framesmith.graph.execution import storage_of
 from framesmith.graph.tensor_hooks import hooked
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
@@ -215,15 +216,33 @@ def can_change_requires_grad(tx: TraceContext, tensor: TensorTracker, wanted: bo
 
 @ROWS.entry(WRITERS, "data")
 def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
-    """A tensor's own data, which changes nothing (`module.to(device)` stores that where nothing is to be moved); or a tensor of the
-    same metadata that the trace computed, for a backend that runs the graph as captured. Else break the graph."""
+    """A tensor's own data, which changes nothing (`module.to(device)` stores that where nothing is to be moved, `w.data *= mask` what
+    `w.data` gave); or a tensor of the same metadata that the trace computed, for a backend that runs the graph as captured.
+    Else break the graph."""
     value = value.realize()
-    if value is tensor:
+    if value is tensor or (isinstance(value, TensorTracker) and _is_own_data(tx, tensor, value)):
         return
     if not isinstance(value, TensorTracker) or not _takes_data(tx, tensor, value):
         raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
     # The same fake gets the data, so its tracker stays the one of the tensor.
     call_node(tx, setattr, (tensor.graph_node(tx), "data", value.graph_node(tx)))
+
+
+def _is_own_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -> bool:
+    """Whether it is what `tensor.data` gave, and neither got other memory or another layout since."""
+    if value.value is not None or value.cls is not torch.Tensor or tensor.cls not in PLAIN_TENSORS:
+        return False
+    made, old, new = value.graph_node(tx), tensor.fake, value.fake
+    return (
+        made.target is getattr
+        and made.args == (tensor.graph_node(tx), "data")
+        and storage_of(old) == storage_of(new)
+        and not (old.is_inference() or new.is_inference() or new.requires_grad)
+        and (old.dtype, old.is_conj(), old.is_neg()) == (new.dtype, new.is_conj(), new.is_neg())
+        and old.shape == new.shape
+        and old.stride() == new.stride()
+        and bool(old.storage_offset() == new.storage_offset())
+    )
 
 
 def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -> bool:
