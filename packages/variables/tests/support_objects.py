@@ -290,7 +290,12 @@ class Frame:
             receiver = self.locals[first] if first in self.locals else self.cells[first].contents
             self.push(make_super(self.tx, self.cells["__class__"].contents, receiver))
             return
-        self.push(run_pending(self.tx, callee.begin_call(self.tx, args, kwargs)))
+        self.tx.changes.called = callee
+        try:
+            begun = callee.begin_call(self.tx, args, kwargs)
+        finally:
+            self.tx.changes.called = None
+        self.push(run_pending(self.tx, begun))
 
     def op_make_function(self, o):
         code = self.pop().as_python_constant()
@@ -446,6 +451,7 @@ class NoGraph:
     """Numbers are constants here."""
 
     takes_floats = False
+    asking = None
 
     def pause_recording(self):
         return contextlib.nullcontext()
