@@ -53,7 +53,7 @@ def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, str]:
         position: message
         for position, node in enumerate(values)
         if isinstance(example := node.meta[EXAMPLE], torch.Tensor)
-        and example.grad_fn is not None
+        and _has_history(example)
         and (message := backward_error(example)) is not None
     }
     if not (passes or found) or reliance.ask():
@@ -68,6 +68,13 @@ def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, str]:
             values[position].meta[EXAMPLE] = source.meta[EXAMPLE].detach()
     output.args = (tuple(values),)
     return found
+
+
+def _has_history(example: torch.Tensor) -> bool:
+    try:
+        return example.grad_fn is not None
+    except RuntimeError:  # torch fails to say for a view of what has become a leaf; no pass goes through it
+        return False
 
 
 def _writes(node: fx.Node) -> bool:
