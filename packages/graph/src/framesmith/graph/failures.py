@@ -304,11 +304,21 @@ def _plan(
     nodes = list(module.graph.nodes)
     if not keep and not any(map(_may_have_written, nodes)):
         known = {}  # compute all again: a recomputed value and a known one would not share memory as view and base did
-    given = {node: known[place[1]] for node in nodes if (place := node.meta.get(STEP, (0, -1)))[1] in known}
+    given = {
+        node: _as_recorded(node, known[place[1]])
+        for node in nodes
+        if (place := node.meta.get(STEP, (0, -1)))[1] in known
+    }
     inputs = {node for node in nodes if node.op == "placeholder"}
     numbers = {node for node, value in given.items() if isinstance(value, int | float)}
     numbers |= {node for node in inputs if not isinstance(node.meta.get(EXAMPLE), torch.Tensor)}
     return given, _to_compute(nodes, given.keys() | inputs, numbers)
+
+
+def _as_recorded(node: fx.Node, value: object) -> object:
+    """The value of a node in another graph: a number that was a tensor while tracing becomes one (`plain_numbers`)."""
+    is_plain = type(value) is float and isinstance(node.meta.get(EXAMPLE), torch.Tensor)
+    return torch.tensor(value, dtype=torch.float64) if is_plain else value
 
 
 def _to_compute(nodes: Sequence[fx.Node], values: Set[fx.Node], numbers: set[fx.Node]) -> set[fx.Node]:

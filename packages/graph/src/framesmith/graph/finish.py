@@ -42,6 +42,7 @@ from framesmith.graph.lasting_inputs import mark_lasting_inputs
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
+from framesmith.graph.plain_numbers import use_plain_numbers
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
@@ -101,6 +102,8 @@ def close(
     result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
     drop_dead_nodes(graph)
     collapse_grad_switches(graph, ambient.grad)
+    if reliance is not None and reliance.is_certain:
+        use_plain_numbers(graph, set(kept) - set(outputs))
     return tuple(distinct.index(node) for node in outputs)
 
 

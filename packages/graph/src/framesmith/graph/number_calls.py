@@ -7,7 +7,8 @@ lerp__with_numbers_((2,), (x, y, as_number(w)), {})     the graph: the third ope
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final, TypeAlias
+from types import FunctionType
+from typing import Final, TypeAlias, cast
 
 import torch
 from torch import fx
@@ -23,6 +24,7 @@ _WIDE: Final = (torch.float32, torch.float64)
 #: They round otherwise with a tensor in place of the number, or give another type.
 _BY_NAME: Final = frozenset({"lerp", "lerp_", "_foreach_lerp", "_foreach_lerp_", "as_tensor"})
 _FACTORS: Final = ("alpha", "value", "fill_value")
+_READS_NUMBERS: Final = "framesmith_reads_numbers"
 _TAKES_LAST: Final = ("full_like", "fill_", "_foreach_lerp_")  # a value, or a weight, as the last argument
 
 
@@ -33,20 +35,33 @@ def with_numbers(target: _Target, writes: bool) -> Callable[..., object]:
 
     @only_computes
     def call(places: Sequence[int], args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        if not any(isinstance(one, list | tuple | dict) for one in (*args, *kwargs.values())):
+            return apply(*_read_flat(places, args, kwargs))
         counter = iter(range(_size((*args, *kwargs.values()))))
 
         def read(value: object) -> object:
             return _read(value) if next(counter) in places else value
 
         given = [_mapped(one, read) for one in args]
-        named = {name: _mapped(one, read) for name, one in kwargs.items()}
+        return apply(given, {name: _mapped(one, read) for name, one in kwargs.items()})
+
+    def apply(given: Sequence[object], named: Mapping[str, object]) -> object:
         if not isinstance(target, str):
             return target(*given, **named)
         return operator.methodcaller(target, *given[1:], **named)(given[0])
 
     name = target if isinstance(target, str) else getattr(target, "__name__", "call")
     call.__name__ = call.__qualname__ = f"{name}_with_numbers" + "_" * writes
+    setattr(call, _READS_NUMBERS, True)
     return call
+
+
+def numbers_read_by(node: fx.Node) -> tuple[Sequence[int], list[object]] | None:
+    """The places of the numbers that a node made by `with_numbers` reads, and its flattened operands; None for other nodes."""
+    if type(node.target) is not FunctionType or _READS_NUMBERS not in vars(node.target):
+        return None
+    places, args, kwargs = cast(tuple[Sequence[int], Sequence[object], Mapping[str, object]], node.args)
+    return places, [*_flat((*args, *kwargs.values()))]
 
 
 def find_numbers(
@@ -164,7 +179,23 @@ def _mapped(value: object, function: Callable[[object], object]) -> object:
     return function(value)
 
 
+def _read_flat(
+    places: Sequence[int], args: Sequence[object], kwargs: Mapping[str, object]
+) -> tuple[list[object], dict[str, object]]:
+    """The operands with the numbers read, where none is a container."""
+    given, named = [*args], {**kwargs}
+    for place in places:
+        if place < len(given):
+            given[place] = _read(given[place])
+        else:
+            name = [*named][place - len(given)]
+            named[name] = _read(named[name])
+    return given, named
+
+
 def _read(value: object) -> object:
+    if type(value) in (float, int, complex):
+        return value
     refuse_tracing()
     if isinstance(value, torch.Tensor) and type(value) not in (torch.Tensor, FakeTensor):
         raise OperationsReplaced
