@@ -203,9 +203,10 @@ class NativeContinuation:
             stands = self._get_synthetic_frame(number)
             if stands is not None:
                 function = partial(stands, function)
+        # the call of a generator function returns before anything runs; the frame is to have the program's variables
+        given = take_all(values) if is_generator(layout.code) else None
         with ProgramBuiltins():
-            # the call of a generator function returns before anything runs; the frame is to have the program's variables
-            return function(*take_all(values)) if is_generator(layout.code) else function(values)
+            return function(values) if given is None else function(*given)
 
     def _resume_layout(
         self, layout: FrameLayout, values: list[object], inner: InnerResult
