@@ -90,8 +90,8 @@ class Recovery:
         self.failures.start.restore(blocks=False)  # torch's switches, as they were when the graph began
         with restored_marks(self._read_inputs(scope), failure.before) if failure.before else nullcontext():
             found = self.failures.find(error, lambda: self._read_inputs(scope))
+            leave_blocks(0 if found is None else found.blocks)
             partial = None if found is None else partial_of(found.step)
-        leave_blocks(0 if found is None else found.blocks)
         if found is None or partial is None:
             raise Unrecoverable
         ran = found.began or self.failures.writes_between(partial.step, found.number)
