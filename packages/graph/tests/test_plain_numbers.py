@@ -5,11 +5,13 @@ import operator
 import pytest
 import torch
 from torch import fx
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from framesmith.graph import numbers, plain_numbers
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.number_calls import with_numbers
 from framesmith.graph.plain_numbers import use_plain_numbers
+from framesmith.graph.replacing_backends import OperationsReplaced
 
 
 def one_step(*, other_user: bool = False) -> tuple[fx.Graph, list[fx.Node]]:
@@ -66,3 +68,11 @@ def test_a_result_stays_a_tensor_unless_it_is_only_kept() -> None:
         output.args = ((*output.args[0], rest),)
         use_plain_numbers(graph, {rest} if kept else set())
         assert (raised.target is plain_numbers.power) is kept
+
+
+def test_no_number_is_read_while_something_traces_the_graph() -> None:
+    graph, _ = one_step()
+    use_plain_numbers(graph, set())
+    module = fx.GraphModule(torch.nn.Module(), graph)
+    with pytest.raises(OperationsReplaced):
+        make_fx(module)(torch.ones(2), torch.tensor(1.0))

@@ -18,12 +18,16 @@ from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.data_errors import only_computes
 from framesmith.graph.number_calls import numbers_read_by
 from framesmith.graph.options import is_symbolic
+from framesmith.graph.replacing_backends import refuse_tracing
 
 
 @only_computes
 def as_number(tensor: torch.Tensor) -> torch.Tensor | float:
     """The number in a tensor; of a fake, which has none, what the trace has."""
-    return float(tensor.item()) if type(tensor) is torch.Tensor else numbers.as_number(tensor)
+    if type(tensor) is not torch.Tensor:
+        return numbers.as_number(tensor)
+    refuse_tracing()
+    return float(tensor.item())
 
 
 @only_computes
