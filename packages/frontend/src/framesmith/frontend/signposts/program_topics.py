@@ -133,6 +133,17 @@ PROGRAM_TOPICS: Final = (
         ),
     ),
     Topic(
+        "the device of new tensors: `with torch.device(...)`, `torch.set_default_device`",
+        ("torch.device block", "device context", "set_default_device"),
+        (
+            ("a call that makes a tensor gets `device=`", "call_on_device"),
+            ("entered and left: Python functions traced in place of the C methods", "device_blocks.enter"),
+            ("blocks around the compiled call", "device_of_blocks"),
+            ("backends compile outside of them", "outside_of_blocks"),
+            ("`torch.cuda.device`, where that GPU is the current one", "cuda_devices._require_current"),
+        ),
+    ),
+    Topic(
         "the texts of CPython's errors",
         ("error text", "error message of cpython"),
         (

@@ -325,6 +325,8 @@ TOPICS: Final = (
         ("backend", "inductor", "register_backend", "aot_eager"),
         (
             ("found by name, registered", "register_backend"),
+            ("inputs that keep their memory, for CUDA graphs", "mark_lasting_inputs"),
+            ("callables that trace the graph again", "Reliance"),
             ("called with the graph", "compile_with"),
             ("what `compile` checks", "require_backend"),
         ),
