@@ -33,8 +33,9 @@ def mark_lasting_inputs(module: fx.GraphModule, used: Sequence[Input]) -> None:
     )
     sources = {name: TorchSource(_NO_TRACE, f"the graph's {name}") for name in names}
     object.__setattr__(module, "_param_name_to_source", sources)
-    for number, (node, entry) in enumerate(zip(module.graph.find_nodes(op="placeholder"), used, strict=True)):
-        vars(node)["_dynamo_source"] = TorchSource(_NO_TRACE, f"input {number}: {entry.source.text()}")
+    for node, entry in zip(module.graph.find_nodes(op="placeholder"), used, strict=True):
+        # By its name, which is made of that of the source: a source takes long to write out.
+        vars(node)["_dynamo_source"] = TorchSource(_NO_TRACE, node.name)
         if _lasts(entry):
             node.meta.setdefault("tensor_dict", {})[_MARK] = _MAY_MOVE
 
