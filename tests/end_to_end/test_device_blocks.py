@@ -170,15 +170,3 @@ def made_in_a_helper(x):
 @pytest.mark.parametrize("function", [broken_inside, raising_after_a_break, made_in_a_helper])
 def test_a_block_that_is_open_at_a_break_is_the_same_afterwards(function) -> None:
     assert check(function, X).graphs > 1
-
-
-def test_a_compiled_function_is_called_in_blocks_of_several_devices() -> None:
-    def f(x, device):
-        with torch.device(device):
-            return g(x), device
-
-    def g(x):
-        return torch.ones(2).device.type, x + 1
-
-    for device in ("meta", "cpu"):
-        check(f, X, device)

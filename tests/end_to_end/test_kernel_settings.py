@@ -4,6 +4,8 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 
+from framesmith import frontend
+
 X = torch.arange(12.0).reshape(3, 4).sin()
 BACKENDS = [None, "aot_eager"]
 
@@ -95,17 +97,23 @@ def test_a_setting_that_stays_as_it_is_breaks_nothing() -> None:
     assert check(as_it_is, X, backend="aot_eager", breaks=0).breaks == []
 
 
-def test_a_compiled_graph_is_not_used_under_another_setting() -> None:
-    before = torch.get_float32_matmul_precision()
+def test_a_setting_that_was_as_it_is_may_be_another_in_the_next_call() -> None:
+    # One that is no part of the global state that each entry guards.
+    read, turn = (
+        torch._C._get_deterministic_fill_uninitialized_memory,
+        torch._C._set_deterministic_fill_uninitialized_memory,
+    )
+    before = read()
 
     def f(x):
-        torch.set_float32_matmul_precision(before)
-        return x @ x.t(), torch.get_float32_matmul_precision()
+        torch._C._set_deterministic_fill_uninitialized_memory(True)
+        return x * 2
 
-    def change(x):
-        torch.set_float32_matmul_precision("high")
-
+    compiled = frontend.compile(f, backend="aot_eager")
     try:
-        check(f, X, backend="aot_eager", change=change)
+        for value in (True, False, True, False):
+            turn(value)
+            assert torch.equal(compiled(X), X * 2)
+            assert read() is True
     finally:
-        torch.set_float32_matmul_precision(before)
+        turn(before)

@@ -30,13 +30,16 @@ def call_on_device(
     tx: TraceContext, row: Row, args: list[Tracker], kwargs: Mapping[str, Tracker]
 ) -> Tracker | PendingCall | None:
     """The call with the device of the innermost block; None where it makes no tensor, or has a device already."""
+    # First: most calls make no tensor.
+    if row.key not in _device_constructors() or row.key in _UNASKING:
+        return None
     overrides = tx.changes.overrides
     device = overrides.default_device()
     around = device_of_blocks()
     if device is None and around is not None and not overrides.asks_modes():
         # That of the caller, in which a backend does not compile; none where torch asks no mode.
         device = torch.device(torch._C._get_default_device()) if overrides.asks_none() else around
-    if device is None or row.key in _UNASKING or row.key not in _device_constructors():
+    if device is None:
         return None
     given = kwargs.get("device")
     if given is not None and not (isinstance(given, Constant) and given.value is None):
