@@ -8,6 +8,17 @@ from framesmith import frontend
 
 X = torch.arange(12.0).reshape(3, 4).sin()
 BACKENDS = [None, "aot_eager"]
+# Where torch keeps what `set_float32_matmul_precision` sets. At first no value, which that function cannot bring back.
+PRECISIONS = ("cuda", "mkldnn")
+
+
+@pytest.fixture(autouse=True)
+def unset_precisions():
+    """Give the precisions of matrix products their first values back."""
+    before = [torch._C._get_fp32_precision_getter(place, "matmul") for place in PRECISIONS]
+    yield
+    for place, value in zip(PRECISIONS, before, strict=True):
+        torch._C._set_fp32_precision_setter(place, "matmul", value)
 
 
 def filled(x):
