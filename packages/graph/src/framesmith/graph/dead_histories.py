@@ -14,7 +14,7 @@ from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.histories import backward_error
-from framesmith.graph.purity import is_normalization, may_mutate
+from framesmith.graph.purity import IMPURE, is_normalization, may_mutate
 from framesmith.graph.replacing_backends import Reliance
 
 
@@ -79,6 +79,9 @@ def _has_history(example: torch.Tensor) -> bool:
 
 def _writes(node: fx.Node) -> bool:
     """Whether the node may change a tensor that a backward pass needs. Running statistics are none."""
+    # What the recorder saw change nothing needs no further question; a node that a pass added has no such mark.
+    if node.op in ("placeholder", "output") or not node.meta.get(IMPURE, True):
+        return False
     return may_mutate(node.op, node.target, node.args, node.kwargs) and not is_normalization(node.target)
 
 

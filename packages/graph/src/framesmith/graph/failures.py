@@ -223,7 +223,7 @@ def _may_have_written(node: fx.Node) -> bool:
 
 def changes(node: fx.Node) -> bool:
     """Whether the program could observe that an operation ran twice: it writes, draws random numbers or is a collective."""
-    return (bool(node.meta.get(IMPURE)) and not is_switch(node)) or is_random(node) or is_collective(node)
+    return bool(node.meta.get(IMPURE) and not is_switch(node)) or is_random(node) or is_collective(node)
 
 
 @final

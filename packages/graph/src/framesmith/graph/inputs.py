@@ -68,7 +68,7 @@ class Inputs:
 
     def __init__(self) -> None:
         self._entries: dict[Source, Input] = {}
-        self._fakes: dict[Source, object] = {}
+        self._dropped: dict[Source, object] = {}  # the examples of entries that were dropped again
         self.ever: list[Input] = []  # with those that were dropped again
         self.versions: dict[Source, int] = {}  # of their fakes at first
         self.memories: set[int] = set()  # the storages of their fakes
@@ -82,7 +82,9 @@ class Inputs:
 
     def add(self, entry: Input) -> None:
         """Add an entry; the source must not have one."""
-        assert entry.source not in self._entries, entry.source
+        # Sources are hashed by code in Python, so each look-up counts.
+        held = self._entries.setdefault(entry.source, entry)
+        assert held is entry, entry.source
         fake = entry.example
         if isinstance(fake, torch.Tensor):
             memory = storage_of(fake)
@@ -97,8 +99,6 @@ class Inputs:
             else:
                 # The first one counts: an input that was rolled back and comes again has its old fake.
                 self.versions.setdefault(entry.source, fake._version)
-        self._entries[entry.source] = entry
-        self._fakes[entry.source] = fake
         self.ever.append(entry)
 
     def share_memory(self, fake: torch.Tensor) -> bool:
@@ -111,11 +111,17 @@ class Inputs:
 
     def recall(self, source: Source) -> object:
         """The example a source had before, or None: an input that was rolled back gets it again."""
-        return self._fakes.get(source)
+        return self._dropped.get(source) if self._dropped else None
 
     def drop_nodes(self, nodes: set[fx.Node]) -> None:
         """Forget the entries of these placeholders."""
-        self._entries = {source: entry for source, entry in self._entries.items() if entry.node not in nodes}
+        kept: dict[Source, Input] = {}
+        for source, entry in self._entries.items():
+            if entry.node in nodes:
+                self._dropped[source] = entry.example
+            else:
+                kept[source] = entry
+        self._entries = kept
 
     def by_node(self) -> dict[fx.Node, Input]:
         """The entries by their placeholders."""

@@ -170,7 +170,11 @@ def _random(op: str, target: object) -> bool:
 
 def is_collective(node: fx.Node) -> bool:
     """Whether the node takes part in what several processes do together: it may neither be dropped nor run a second time."""
-    target = node.target
+    return _is_collective(node.target)
+
+
+@lru_cache(maxsize=4096)
+def _is_collective(target: object) -> bool:
     if isinstance(target, torch._ops.OpOverload):
         target = target.overloadpacket
     is_operator = isinstance(target, torch._ops.OpOverloadPacket)

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias, final
 
 import torch
 from torch import fx
+from torch.fx.node import map_arg
 
 from framesmith.graph.data_errors import may_raise
 from framesmith.graph.failures import STEP, changes
@@ -71,18 +72,20 @@ class Repetition:
         first = tuple(nodes)
         pattern = None if fakes is None else self._pattern(first, tuple(returned))
         results = None if pattern is None or fakes is None else pattern.copy(fakes, known, self._kept)
+
+        # What both calls take from outside, and is the same for both, stays.
+        def image(node: fx.Node) -> fx.Node:
+            return made.get(node, node)
+
         for node in nodes:
-            # What both calls take from outside, and is the same for both, stays.
-            args, kwargs = fx.node.map_arg((node.args, node.kwargs), lambda one: made.get(one, one))
+            args, kwargs = map_arg((node.args, node.kwargs), image)
             stack = _stack(node, stacks)
             if results is None:
                 op: CallKind = "call_method" if node.op == "call_method" else "call_function"
                 copy = call(op, node.target, args, kwargs, stack=stack)
+                copy.meta = {**node.meta, **copy.meta, IMPURE: node.meta[IMPURE]}
             else:
                 copy = call_again(node, args, kwargs, stack, results[node])
-            for key, value in node.meta.items():
-                if key not in copy.meta or key == IMPURE:
-                    copy.meta[key] = value
             made[node] = copy
         self._stretches.setdefault(first, [first]).append(tuple(made[node] for node in first))
         return made

@@ -25,11 +25,13 @@ class Comparable:
 
     __slots__ = ("_hash",)
     _hash: int
+    field_names: ClassVar[tuple[str, ...]]
     _read_fields: ClassVar[Callable[[object], tuple[object, ...]]]
 
     def __init_subclass__(cls) -> None:
         # called twice for a dataclass with slots, which is made anew with them
-        cls._read_fields = staticmethod(_fields_reader(cls.__dict__.get("__slots__", ())))
+        cls.field_names = tuple(cls.__dict__.get("__slots__", ()))
+        cls._read_fields = staticmethod(_fields_reader(cls.field_names))
 
     def comparison_fields(self) -> tuple[object, ...]:
         """The values that `==` compares: by default all fields."""

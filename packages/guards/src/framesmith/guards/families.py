@@ -26,7 +26,8 @@ the time to read so much code into the processor's caches (ADR 0023)."""
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """Guards on `root` and on what is read through it. `inputs`: the tensors among these that a graph takes, in its order.
+    """Guards on `root` and on what is read through it. `inputs`: the tensors among these that a graph takes, in its order;
+    `tensors`: what is claimed of tensors.
 
     Invariant: each guard makes a claim about one source, which consists of its base and of constants from the root on.
     """
@@ -34,11 +35,18 @@ class Family:
     root: Source
     guards: tuple[Guard, ...]
     inputs: tuple[Source, ...]
+    tensors: tuple[tuple[Source, TensorIs], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for guard in self.guards:
             if guard.source is None or not isinstance(guard.claim, Claim):
                 raise TypeError(f"a family consists of claims about one source, not of {guard.text()}")
+        tensors = tuple(
+            (guard.source, guard.claim)
+            for guard in self.guards
+            if guard.source is not None and isinstance(guard.claim, TensorIs)
+        )
+        object.__setattr__(self, "tensors", tensors)  # The data class is frozen.
 
 
 @final
@@ -71,11 +79,7 @@ class Member:
     def tensors(self) -> tuple[tuple[Source, TensorIs], ...]:
         """What is claimed of its tensors, in order."""
         if self._tensors is None:
-            self._tensors = tuple(
-                (self.rebase(guard.source), guard.claim)
-                for guard in self.family.guards
-                if guard.source is not None and isinstance(guard.claim, TensorIs)
-            )
+            self._tensors = tuple([(self.rebase(source), claim) for source, claim in self.family.tensors])
         return self._tensors
 
     @property

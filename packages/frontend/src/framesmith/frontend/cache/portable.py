@@ -85,7 +85,10 @@ class _Check:
             if isinstance(source, Pinned):
                 if not self.is_known(source.value):
                     return False
-            elif not self.are_fields_known(source):
+            # the base is the next one
+            elif not self._are_known(
+                [getattr(source, name) for name in source.field_names if name != "base"]
+            ):
                 return False
             self._sources.add(source)
             if source.base is None:
@@ -102,10 +105,11 @@ class _Check:
 
     def are_fields_known(self, value: Comparable) -> bool:
         """Whether the fields of a source or claim are known."""
-        # `_hash` is a memory, no field
-        return all(
-            map(self.is_known, [getattr(value, name) for name in type(value).__slots__ if name != "_hash"])
-        )
+        return self._are_known([getattr(value, name) for name in value.field_names])
+
+    def _are_known(self, values: Iterable[object]) -> bool:
+        # most are names, which need no further question
+        return all(id(type(value)) in _PLAIN or self.is_known(value) for value in values)
 
     def is_known(self, value: object) -> bool:
         """Whether an object lives as long as the program's modules do. It may be the user's: no code of its class runs."""

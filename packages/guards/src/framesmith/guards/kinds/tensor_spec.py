@@ -113,7 +113,7 @@ def sizes_of(tensor: torch.Tensor) -> Dims | None:
     """The sizes; None if the layout has none (nested), None in a dimension whose size is no plain int."""
     try:
         # Sizes of nested tensors are symbolic numbers of torch's own.
-        return tuple(size if type(size) is int else None for size in tensor.size())
+        return tuple([size if type(size) is int else None for size in tensor.size()])
     except RuntimeError:
         return None
 
@@ -123,7 +123,7 @@ def strides_of(tensor: torch.Tensor) -> Dims | None:
     if tensor.layout is not torch.strided:
         return None
     try:
-        return tuple(stride if type(stride) is int else None for stride in tensor.stride())
+        return tuple([stride if type(stride) is int else None for stride in tensor.stride()])
     except RuntimeError:
         return None
 
@@ -178,8 +178,11 @@ def _depending_strides(strides: Dims | None, dynamic_sizes: Collection[int]) -> 
 
 
 def _agree(expected: Dims | None, found: Dims | None) -> bool:
+    # Nearly all are: no size that may vary, and the same ones.
+    if expected == found:
+        return True
     if expected is None or found is None:
-        return expected is found
+        return False
     if len(expected) != len(found):
         return False
     return all(was is None or was == size for was, size in zip(expected, found, strict=True))

@@ -17,8 +17,10 @@ class Source(Comparable):
     that a path element may be appended to it.
     """
 
-    __slots__ = ()
+    __slots__ = ("_text",)
     base: "Source | None"
+    _text: str
+    """A memory of classes whose text is asked for often."""
 
     def __post_init__(self) -> None:
         """Compute the hash now: the base has computed its own, so that long paths do not recurse."""

@@ -36,6 +36,15 @@ class Item(Source):
         return f"{names.source(self.base)}[{literal(self.key, names)}]"
 
     def text(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            found = self._make_text()
+            # The data class is frozen.
+            object.__setattr__(self, "_text", found)
+            return found
+
+    def _make_text(self) -> str:
         if (
             isinstance(self.base, InstanceItem)
             and self.base.name in _MODULE_DICTS

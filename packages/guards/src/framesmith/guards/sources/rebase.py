@@ -1,6 +1,6 @@
 """The same path from another start: `layers[0].fc.weight` becomes `layers[1].fc.weight`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Final, TypeAlias, final
 
@@ -14,8 +14,8 @@ _Copy: TypeAlias = Callable[[Source], Source]
 class Rebase:
     """Gives, for a source that is read through `old`, the one that is read in the same way through `new`."""
 
-    def __init__(self, old: Source, new: Source, known: "RebasePattern | None" = None) -> None:
-        self._moved: dict[Source, Source | None] = {old: new} if known is None else known.move(new)
+    def __init__(self, old: Source, new: Source, known: "Mapping[Source, Source] | None" = None) -> None:
+        self._moved: dict[Source, Source | None] = {old: new, **(known or {})}
 
     def __call__(self, source: Source) -> Source:
         """The source with the new start; itself, if it is not read through the old one."""
@@ -33,30 +33,30 @@ class Rebase:
 
 @final
 class RebasePattern:
-    """Sources below one that will be moved many times, all at once."""
+    """Sources below one that will be moved many times, all at once. Each is the old one, or read through it."""
 
     def __init__(self, old: Source, sources: Iterable[Source]) -> None:
+        self._old = old
         self._places: dict[Source, int] = {old: 0}
         self._steps: list[tuple[int, _Copy]] = []
-        for source in sources:
-            self._add(source)
+        self._wanted = [self._add(source) for source in sources]
 
-    def _add(self, source: Source) -> int | None:
-        """The place of a source; None if it is not read through the old one."""
+    def _add(self, source: Source) -> int:
         place = self._places.get(source)
-        if place is None and source.base is not None:
+        if place is None:
+            assert source.base is not None, f"{source.text()} is not read through {self._old.text()}"
             base = self._add(source.base)
-            if base is not None:
-                self._steps.append((base, _copier(source)))
-                place = self._places[source] = len(self._places)
+            self._steps.append((base, _copier(source)))
+            place = self._places[source] = len(self._places)
         return place
 
-    def move(self, new: Source) -> dict[Source, Source | None]:
-        """The source with the new start for each of the sources."""
+    def move(self, new: Source) -> tuple[Rebase, list[Source]]:
+        """What moves sources to the new start, and each of the sources with it."""
         moved = [new]
         for base, copy in self._steps:
             moved.append(copy(moved[base]))
-        return dict(zip(self._places, moved, strict=True))
+        known = dict(zip(self._places, moved, strict=True))
+        return Rebase(self._old, new, known), [moved[place] for place in self._wanted]
 
 
 def _copier(source: Source) -> _Copy:

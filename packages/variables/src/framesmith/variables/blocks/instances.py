@@ -24,12 +24,14 @@ from framesmith.variables.wrapping.wrap import Wrapper
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Match:
-    """A module that fits a plan. `values`: its part for each part of the plan; `shared`: the paths of parts that are the
-    very objects of the first module, below which nothing has to be guarded again; `rebase` gives its sources for the plan's."""
+    """A module that fits a plan. `values`: its part for each part of the plan, and `sources`, where each is; `shared`: the paths
+    of parts that are the very objects of the first module, below which nothing has to be guarded again; `rebase` gives its
+    sources for the plan's."""
 
     plan: Plan
     source: Source
-    values: tuple[object, ...]
+    values: Sequence[object]
+    sources: Sequence[Source]
     shared: frozenset[Source]
     rebase: Rebase
 
@@ -42,52 +44,58 @@ def find_match(
     if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.root)):
         return None
     values = None if plan.checks is None else plan.checks.values(module)
-    if values is None:
+    if values is None or plan.moves is None:
         return None
-    rebase = Rebase(plan.recording.root, source, plan.moves)
-    if not are_distinct_alike(wrapper, plan.parts, values, rebase) or not _are_sizes_fixed(
-        tx, plan, rebase, values
-    ):
+    rebase, sources = plan.moves.move(source)
+    if not _are_distinct_alike(wrapper, plan.parts, values, sources):
+        return None
+    if not _are_sizes_fixed(tx, plan.parts, values, sources):
         return None
     shared = frozenset(
-        part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value
+        [part.source for part, value in zip(plan.parts, values, strict=True) if part.value is value]
     )
-    return Match(plan, source, tuple(values), shared, rebase)
+    return Match(plan, source, values, sources, shared, rebase)
 
 
-def are_distinct_alike(
-    wrapper: Wrapper, parts: Sequence[Part], values: Sequence[object], rebase: Rebase
+def _are_distinct_alike(
+    wrapper: Wrapper, parts: Sequence[Part], values: Sequence[object], sources: Sequence[Source]
 ) -> bool:
-    """Whether the values are the same object where the parts of the plan are, and different where those are. A part that
-    the first module did not have for itself has to be the very same one; any other is that, or one that was not read
+    """Whether the values at the sources are the same object where the parts of the plan are, and different where those are. A part
+    that the first module did not have for itself has to be the very same one; any other is that, or one that was not read
     from anywhere else."""
     # one to one: no object of the first module stands for two of the second, nor the other way round
     images: dict[int, object] = {}
     used: dict[int, object] = {}
-    for part, value in zip(parts, values, strict=True):
+    may_have_changed = wrapper.has_changed if wrapper.has_changes() else _never
+    for part, value, source in zip(parts, values, sources, strict=True):
         image = images.setdefault(id(part.value), value)
         if image is not value or used.setdefault(id(value), part.value) is not part.value:
             return False
         if part.value is value:
             continue
         first = wrapper.first_source(value)
-        if not part.is_inside or not (first is None or first == rebase(part.source)):
+        if not part.is_inside or not (first is None or first == source):
             return False
         # of what the trace has changed, guards say nothing: only the very same object holds the same
-        if wrapper.has_changed(part.value) or wrapper.has_changed(value):
+        if may_have_changed(part.value) or may_have_changed(value):
             return False
     return True
 
 
-def _are_sizes_fixed(tx: TraceContext, plan: Plan, rebase: Rebase, values: Sequence[object]) -> bool:
+def _never(value: object) -> bool:
+    return False
+
+
+def _are_sizes_fixed(
+    tx: TraceContext, parts: Sequence[Part], values: Sequence[object], sources: Sequence[Source]
+) -> bool:
     """Whether the policy makes no size of a tensor among the values symbolic."""
     dims = tx.wrap.policy.dynamic_dims
-    tensors = [
-        (part.source, value)
-        for part, value in zip(plan.parts, values, strict=True)
+    return all(
+        dims(source, value).is_static(value.dim())
+        for part, value, source in zip(parts, values, sources, strict=True)
         if part.tracker is not None and part.value is not value and isinstance(value, torch.Tensor)
-    ]
-    return all(dims(rebase(source), value).is_static(value.dim()) for source, value in tensors)
+    )
 
 
 def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, fx.Node]:
@@ -100,18 +108,20 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
     _add_guards(tx, match, inside)
     _note_facts(tx, match, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
-    values = dict(zip((part.source for part in plan.parts), match.values, strict=True))
-    for node, first in plan.inputs.items():
-        if not inside(first):
-            source = rebase(first)
+    for node, place in plan.inputs.items():
+        if not inside(plan.parts[place].source):
+            source = match.sources[place]
             # the trace may have read this very source before, which then has its input
             known = wrapper.find(source)
             if isinstance(known, TensorTracker):
                 nodes[node] = known.graph_node(tx)
             else:
-                nodes[node] = repeat_tensor(tx, wrapper, values[first], source).node
-    for first, value in values.items():
-        source = rebase(first)
+                nodes[node] = repeat_tensor(tx, wrapper, match.values[place], source).node
+    read = {*plan.inputs.values()} if inside.is_empty else frozenset[int]()
+    for place, (part, value, source) in enumerate(zip(plan.parts, match.values, match.sources, strict=True)):
+        if place in read:
+            continue
+        first = part.source
         if inside.is_empty or not inside(first):
             # noted, so that a later look at it from elsewhere is guarded as one at the same object
             if wrapper.find(source) is None:
@@ -149,7 +159,8 @@ def _family(plan: Plan, shared: frozenset[Source], inside: Inside) -> Family | N
     """The family of the modules that share these parts with the first one: the claims about all else, if there are any."""
     if shared not in plan.families:
         claims = [guard for guard in plan.guards if guard.source is not None and not inside(guard.source)]
-        inputs = [source for source in plan.inputs.values() if not inside(source)]
+        given = [plan.parts[place].source for place in plan.inputs.values()]
+        inputs = [source for source in given if not inside(source)]
         made = Family(plan.recording.root, tuple(claims), tuple(inputs)) if claims else None
         plan.families[shared] = made
     return plan.families[shared]

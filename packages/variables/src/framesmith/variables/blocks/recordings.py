@@ -123,8 +123,8 @@ class Plan:
     """The positions of arguments that have to be the very same ones."""
     nodes: tuple[fx.Node, ...]
     """What the call recorded."""
-    inputs: Mapping[fx.Node, Source]
-    """The inputs of the graph below its module that it uses."""
+    inputs: Mapping[fx.Node, int]
+    """The inputs of the graph below its module that it uses: the places of these among the parts."""
     others: frozenset[fx.Node]
     """The remaining values from outside that it uses."""
     relations: tuple[Guard, ...]
@@ -135,6 +135,8 @@ class Plan:
     """What is read through these parts."""
     members: Members | None
     """Those of families below its module."""
+    midway: dict[bool, bool]
+    """Whether an operation may raise after another one has changed something, by whether something was changed before."""
 
 
 def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording: Recording) -> Plan | None:
@@ -163,8 +165,8 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     given = {tensor.node for tensor in tensors_in(arguments)}
     used = set(operands_of(nodes)) - given
     own = {
-        part.tracker.node: part.source
-        for part in parts
+        part.tracker.node: place
+        for place, part in enumerate(parts)
         if part.tracker is not None and part.tracker.node in used
     }
     # in the order of the graph's inputs, which decides that of the second module's
@@ -192,6 +194,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
         {},
         {},
         members,
+        {},
     )
 
 
@@ -222,7 +225,10 @@ def _members_below(tx: TraceContext, below: Set[Source], guards: Sequence[Guard]
 
 def may_repeat_now(tx: TraceContext, plan: Plan) -> bool:
     """Whether the operations may be recorded in the present state of the graph, and still show what they showed."""
-    return not may_fail_midway(plan.nodes, tx.graph.has_changes) and not _has_other_metadata(tx, plan)
+    has_changes = tx.graph.has_changes
+    if has_changes not in plan.midway:
+        plan.midway[has_changes] = may_fail_midway(plan.nodes, has_changes)
+    return not plan.midway[has_changes] and not _has_other_metadata(tx, plan)
 
 
 def _has_other_metadata(tx: TraceContext, plan: Plan) -> bool:

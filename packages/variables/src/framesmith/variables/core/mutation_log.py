@@ -209,6 +209,10 @@ class MutationLog(Generic[V]):
         self._keys.clear()
         self.native_reads.clear()
 
+    def has_changed_any(self) -> bool:
+        """Whether an existing object has a change that is not replayed yet."""
+        return bool(self._changed)
+
     def is_changed(self, tracker: V) -> bool:
         """Whether an existing object has a change that is not replayed yet."""
         return id(tracker) in self._changed

@@ -141,6 +141,11 @@ class Wrapper:
         place = self._places.get(id(tracker))
         return None if place is None else (self._by_identity[place][0],)
 
+    def has_changes(self) -> bool:
+        """Whether the trace has changed any existing object."""
+        assert self._context is not None
+        return self._context.changes.has_changed_any()
+
     def has_changed(self, value: object) -> bool:
         """Whether the trace has changed an existing object."""
         known = self._by_identity.get(id(value))
