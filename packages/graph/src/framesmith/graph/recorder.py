@@ -315,7 +315,6 @@ class Recorder:
         """Record what another node of this graph does on other operands, with a known result."""
         body = self._body
         copy = body.append_copy(node, args, kwargs)
-        copy.meta.update(node.meta)
         self._complete(body, copy, result, node.meta[IMPURE], node.meta[STEP][1] % 2 == 1, stack)
         return copy
 

@@ -70,8 +70,9 @@ class Subgraph:
         return node
 
     def append_copy(self, node: fx.Node, args: tuple[object, ...], kwargs: Mapping[str, object]) -> fx.Node:
-        """Add at the end what a node of this graph does, with other arguments."""
+        """Add at the end what a node of this graph does, with other arguments and the same metadata."""
         copy = copy_node(node, args, dict(kwargs))
+        copy.meta.update(node.meta)
         self.order.append(copy)
         return copy
 
