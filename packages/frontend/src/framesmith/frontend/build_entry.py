@@ -16,16 +16,17 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Final, Protocol, TypeAlias, final
 
+from framesmith.frontend import events
 from framesmith.frontend.aliasing import distinct_contents, distinct_objects, distinct_storages, leaf_states
 from framesmith.frontend.dynamic_marks import check_promises
 from framesmith.frontend.errors import FullGraphError
-from framesmith.frontend.events import counters
 from framesmith.frontend.exits.emit import write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.first_imports import import_first
 from framesmith.frontend.generated.entry import EntryText
 from framesmith.frontend.generated.functions import Identity, Line
 from framesmith.frontend.generated.source_writer import EntryWriter
+from framesmith.frontend.graph_call import write_graph_call
 from framesmith.frontend.new_objects import check_new_memory, drop_made, made_among
 from framesmith.frontend.options import CompileOptions, TracePolicy, config
 from framesmith.frontend.recovery import Recovery
@@ -34,6 +35,7 @@ from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.tracing.asked_gradients import check_asked_gradients
 from framesmith.frontend.tracing.deferred_calls import check_filters
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
+from framesmith.frontend.tracing.filled_places import find_filled_place
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
@@ -46,21 +48,17 @@ from framesmith.frontend.tracing.replanning import (
     check_manner,
 )
 from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
-from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, TraceEnd
+from framesmith.frontend.tracing.trace_end import BreakBefore, EntryPostponed, Finished, TraceEnd
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
 from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSION
 from framesmith.graph.breaks import BreakKind
-from framesmith.graph.failures import GraphFailed, Replay
-from framesmith.graph.leaf_inputs import read_marks
+from framesmith.graph.failures import Replay
 from framesmith.graph.replacing_backends import OperationsReplaced
 from framesmith.graph.trace_numbers import TraceName
 from framesmith.guards import Guard, GuardSet, Reason
-from framesmith.guards.families import pack_inputs
 from framesmith.guards.kinds import GlobalState
-from framesmith.guards.names import PREFIX
-from framesmith.guards.sources import ValuesOf
 from framesmith.variables.blocks.calls import BlockCalls
 from framesmith.variables.core import MutationLog, TraceContext, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
@@ -183,7 +181,8 @@ class EntryBuilder:
     """Makes the entries of one function or continuation.
 
     `on_break(reason, user stack, strict)` is asked at a graph break, which may be an error (fullgraph, or a switch in
-    the code: `strict`): it raises it, or gives the refusal with which the entry ends.
+    the code: `strict`): it raises it, or gives the refusal with which the entry ends. `skips_first_call`: a call that makes state
+    which the next one finds gets no entry where the backend takes seconds; EntryPostponed is raised.
     """
 
     start: TraceStart
@@ -191,6 +190,7 @@ class EntryBuilder:
     policy: TracePolicy
     on_break: OnBreak
     numbers: TraceNumbers = field(default_factory=TraceNumbers)
+    skips_first_call: bool = False
     watch: TraceWatch | None = None
 
     def build(self, values: Sequence[object]) -> BuiltEntry:
@@ -305,6 +305,8 @@ class EntryBuilder:
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
                     check_new_memory(trace.tx, outputs)
+                    if self.skips_first_call and reason is None and recorder.options.compiles_slowly:
+                        self._check_filled_places(trace.tx)
                     # 4 hand the graph to the backend
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
@@ -330,9 +332,17 @@ class EntryBuilder:
             self.start, writer, ending, guards, write_graph_call(writer, graph, guards, recovery)
         )
         if trace.blocks is not None:
-            counters["stats"]["repeated_blocks"] += trace.blocks.repeated
+            events.counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
+
+    def _check_filled_places(self, tx: TraceContext) -> None:
+        """Raises EntryPostponed for a call that makes state: a later one differs."""
+        place = find_filled_place(tx)
+        if place is not None:
+            said = "%s runs natively this time: it fills %s, so that the next call differs"
+            events.log("recompiles", said, self.start.code.co_qualname, place.text())
+            raise EntryPostponed(tx.guards.copy())
 
     def _collect_guards(
         self, trace: Trace, state: GlobalState, graph: CompiledSubgraph, shape_guards: Iterable[Guard]
@@ -452,49 +462,3 @@ def write_entry(
         leaves=ending.leaves,
         is_forwarding=graph_call is None,
     )
-
-
-def write_graph_call(
-    writer: EntryWriter, graph: CompiledSubgraph, guards: GuardSet, recovery: Recovery | None
-) -> list[Line]:
-    """Call the graph and name its outputs. `guards`: whose families say which inputs can be read together."""
-    if not (writer.outputs or graph.call is not None):
-        return []
-    names = list(writer.outputs.values())
-    # without a call there are no operations: each output is one of the inputs
-    if graph.call is None:
-        inputs = [writer.load(source) for source in graph.inputs]
-        return [
-            (f"{name} = {inputs[position]}", writer.line)
-            for name, position in zip(names, graph.positions, strict=True)
-        ]
-    given = [
-        f"*{writer.load(source)}" if isinstance(source, ValuesOf) else writer.load(source)
-        for source in pack_inputs(graph.inputs, guards.items)
-    ]
-    call = f"{writer.constant(graph.call, 'graph')}({', '.join(given)})"
-    # two outputs may be one value: the first name takes it, the others are assigned from that
-    first: dict[int, str] = {}
-    for name, position in zip(names, graph.positions, strict=True):
-        first.setdefault(position, name)
-    results = [first.get(i, f"{PREFIX}r{i}") for i in range(graph.outputs)]
-    # the comma makes it an unpacking also for a single result
-    called = f"{', '.join(results)}, = {call}" if results else call
-    lines = [(called, writer.line)]
-    if recovery is not None:
-        failed, own = writer.constant(GraphFailed, "failed"), writer.constant(recovery, "recovery")
-        before = f", {PREFIX}m" if graph.marks_leaves else ""
-        made = f", ({''.join(f'{writer.load(one)}, ' for one in recovery.made)})"
-        handed = f"{made}{before}" if recovery.made or before else ""
-        anything = writer.constant(BaseException, "anything")
-        handler = f"except {anything} as {PREFIX}x: raise {failed}({own}, {PREFIX}x{handed}) from None"
-        lines = [("try:", writer.line), (f"  {called}", writer.line), (handler, writer.line)]
-        if before:
-            read = f"{PREFIX}m = {writer.constant(read_marks, 'marks')}({', '.join(given)})"
-            lines.insert(0, (read, writer.line))
-    renamed = [
-        (f"{name} = {results[position]}", writer.line)
-        for name, position in zip(names, graph.positions, strict=True)
-        if results[position] != name
-    ]
-    return [*lines, *renamed]

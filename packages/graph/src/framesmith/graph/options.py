@@ -40,6 +40,11 @@ class GraphOptions:
         return self.shared_subgraphs and self.backend == "inductor"
 
     @property
+    def compiles_slowly(self) -> bool:
+        """Whether the backend takes seconds for a graph, so that one for a single call does not pay."""
+        return self.backend == "inductor"
+
+    @property
     def runs_as_captured(self) -> bool:
         """Whether the backend runs the captured operations themselves ("eager"), or is a callable of the user that was not seen
         to replace them.

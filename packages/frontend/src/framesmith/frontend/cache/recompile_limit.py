@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Final
 
+from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.events import add_reading_line, collapse_repeats
 from framesmith.frontend.options import CompileOptions, Config
 from framesmith.frontend.stances import Stance
@@ -36,6 +37,20 @@ def write_refusal(refusal: str, failures: Iterable[Failure]) -> str:
     """What the error says in place of `RUNS_UNCOMPILED`; `failures`: why each entry rejects the call."""
     said = f"a call that fits none of them is an error, since {refusal}. Why each rejects this one:"
     return "\n  ".join([said, *collapse_repeats([failure.text for failure in failures])])
+
+
+def describe_limit(
+    names: UserNames,
+    entries: Sequence[GuardSet],
+    scope: Scope,
+    settings: Config,
+    refusal: str | None,
+    failures: Iterable[Failure],
+) -> str:
+    """`limit_text` in the user's names. `refusal`: why it is an error; `failures`: why each entry rejects the call."""
+    then = RUNS_UNCOMPILED if refusal is None else write_refusal(refusal, failures)
+    limit = settings.recompile_limit
+    return names.text(limit_text(names.function, names.code, entries, scope, limit, then))
 
 
 def limit_text(

@@ -16,6 +16,7 @@ from framesmith.frontend.cache.specialization import Learned, Policy
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart
 from framesmith.frontend.options import CompileOptions, current_config
 from framesmith.frontend.refusal import Refusal
+from framesmith.frontend.tracing.trace_end import EntryPostponed
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import UNINITIALIZED
@@ -24,11 +25,6 @@ from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
 _MOST_POSTPONED: Final = 4
 """A program may read lazy modules in each call and never call them."""
-
-
-@final
-class EntryPostponed(Exception):
-    """The call runs natively and makes no entry. Never seen by the user."""
 
 
 class OwnedSession(Protocol):

@@ -24,15 +24,9 @@ from framesmith.frontend.build_entry import (
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.idle_loops import EntryEnd, IdleLoops
-from framesmith.frontend.cache.recompile_limit import (
-    RUNS_UNCOMPILED,
-    is_settled,
-    limit_text,
-    refusal_of,
-    write_refusal,
-)
+from framesmith.frontend.cache.recompile_limit import describe_limit, is_settled, refusal_of
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompile, record_shared
-from framesmith.frontend.cache.session_state import EntryPostponed, OwnedSession, SessionState
+from framesmith.frontend.cache.session_state import OwnedSession, SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
 from framesmith.frontend.cache.specialization import Sizes, sizes_of
 from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionStart, make_scope
@@ -60,6 +54,7 @@ from framesmith.frontend.reports import report_bug, report_dynamic
 from framesmith.frontend.resuming.native import NativeContinuation
 from framesmith.frontend.stances import LISTENER, Stance, current
 from framesmith.frontend.torch_settings import warn_of_ignored, warn_once
+from framesmith.frontend.tracing.trace_end import EntryPostponed
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
@@ -67,7 +62,7 @@ from framesmith.graph.break_kinds import INTERNAL_ERROR
 from framesmith.graph.failures import GraphFailed
 from framesmith.graph.interruptions import cut_to_handler, is_of_signal_handler
 from framesmith.graph.options import Backend
-from framesmith.guards import Examination, Failure, Scope, examine, first_failure
+from framesmith.guards import Examination, Failure, GuardSet, Scope, examine, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
 
 # Entries of other functions from which a miss learns: each is compared guard by guard. A bound on time, nothing else.
@@ -164,6 +159,9 @@ class CompiledUnit:
         self.ends = list[EntryEnd]()
         self._native: Entry | None = None
         self._first: Sizes | None = None  # those of a call that ran eagerly before anything was compiled
+        self._postponed: GuardSet | None = (
+            None  # of the call that made state and got no entry, if there was one
+        )
         self._is_reported = False
 
     def make_function(self) -> FunctionType:
@@ -177,7 +175,7 @@ class CompiledUnit:
         self._cache = self._state.shared.at(self.start)
         self.policy = self._state.policy(self.start, self._cache)
         self.release()
-        self._native = self._first = None
+        self._native = self._first = self._postponed = None
         self._is_reported = False
 
     def release(self) -> None:
@@ -310,6 +308,8 @@ class CompiledUnit:
         # once more: the policy learns from all failed guards of an entry, a message needs the first
         misses = [examine(entry.guards, scope) for entry in entries]
         reasons = record_recompile(self._state.history, self.names, misses)
+        if self._postponed is not None and not entries:
+            misses.append(examine(self._postponed, scope))
         self._learn(misses, scope)
         if entries and settings.error_on_recompile:
             recent = "\n  ".join(events.collapse_repeats(reasons))
@@ -361,9 +361,7 @@ class CompiledUnit:
         if self._is_reported and refusal is None:
             return
         guards = [entry.guards for entry in self.dispatcher.entries]
-        then = RUNS_UNCOMPILED if refusal is None else write_refusal(refusal, failures)
-        limit, code = settings.recompile_limit, self.names.code
-        text = self.names.text(limit_text(self.names.function, code, guards, scope, limit, then))
+        text = describe_limit(self.names, guards, scope, settings, refusal, failures)
         if refusal is not None:
             raise RecompileError(text)
         self._is_reported = True
@@ -385,7 +383,8 @@ class CompiledUnit:
         settings, registry = settings_of(current_config()), REGISTRY.current()
         try:
             built, entry = self._build_entry(values)
-        except EntryPostponed:
+        except EntryPostponed as postponed:
+            self._postponed = postponed.guards or self._postponed
             return self._get_native_entry()
         seconds = time.perf_counter() - began
         record = record_entry(self._state.history, built, entry, self.names, seconds)
@@ -433,7 +432,8 @@ class CompiledUnit:
         return None
 
     def _make_builder(self, policy: TracePolicy) -> EntryBuilder:
-        return EntryBuilder(self.start, self._state.options, policy, self._on_break, self._numbers)
+        start, options, skips = self.start, self._state.options, self._postponed is None
+        return EntryBuilder(start, options, policy, self._on_break, self._numbers, skips)
 
     def _on_break(self, reason: GraphBreak, stack: tuple[UserLocation, ...], strict: bool) -> Refusal | None:
         # first, since `on_break` would make an error of it

@@ -290,6 +290,24 @@ PROGRAM_TOPICS: Final = (
         ),
     ),
     Topic(
+        "first calls that make state run uncompiled",
+        (
+            "first call is not compiled",
+            "first call runs natively",
+            "first step of an optimizer",
+            "state made in the first call",
+            "lazily made state",
+            "postponed entry",
+        ),
+        (
+            ("what such a call fills", "find_filled_place"),
+            ("the call runs natively and makes no entry", "EntryPostponed"),
+            ("for which backends", "GraphOptions.compiles_slowly"),
+            ("lazy modules: the same, at a break", "SessionState.postpone"),
+            ("why", "docs/adr/0026-gradients-are-computed-in-the-graph.md"),
+        ),
+    ),
+    Topic(
         "a trace is made again",
         (
             "restart",

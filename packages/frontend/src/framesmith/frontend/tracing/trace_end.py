@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from framesmith.graph import GraphBreak
+from framesmith.guards import GuardSet
 from framesmith.variables.core import Tracker
 
 
@@ -61,3 +62,15 @@ NativeEnd: TypeAlias = BreakBefore | RunRestNatively
 """The ends at which something runs natively: those that a second trace can be told to stop with."""
 
 TraceEnd: TypeAlias = Finished | BreakBefore | ResumeHere | RunRestNatively
+
+
+@final
+class EntryPostponed(Exception):
+    """The call runs natively and makes no entry, since no other call is like it. Never seen by the user.
+
+    `guards`: of the trace that was thrown away, if there was one, to learn from what differs in the next call.
+    """
+
+    def __init__(self, guards: GuardSet | None = None) -> None:
+        super().__init__()
+        self.guards = guards
