@@ -21,6 +21,7 @@ from benchmarks import (
     instances,
     startup,
     trace_time,
+    training,
     versions,
 )
 from benchmarks.results import Result, save, table
@@ -31,6 +32,7 @@ FAMILIES = {
     "instances": instances,
     "blocks": blocks,
     "trace": trace_time,
+    "training": training,
     "breaks": breaks,
     "growth": growth,
     "startup": startup,
