@@ -123,6 +123,11 @@ class Inputs:
                 kept[source] = entry
         self._entries = kept
 
+    def of_nodes(self, nodes: Iterable[fx.Node]) -> list[Input]:
+        """The entries of these placeholders, in their order."""
+        entries = self.by_node()
+        return [entries[node] for node in nodes]
+
     def by_node(self) -> dict[fx.Node, Input]:
         """The entries by their placeholders."""
         return {entry.node: entry for entry in self._entries.values()}

@@ -4,6 +4,8 @@ Before: `a = x + 1; b = a * 2; no_grad on; no_grad off; return x * 3`. After: `r
 Operations that change something stay, see `purity`, and those that may raise, see `data_errors` and `missing_kernels`.
 """
 
+from typing import Final
+
 import torch
 from torch import fx
 
@@ -13,6 +15,8 @@ from framesmith.graph.missing_kernels import may_be_refused
 from framesmith.graph.purity import is_pure
 
 _SET_GRAD = torch._C._set_grad_enabled
+STAYS: Final = "stays"
+"""The key of the mark of a placeholder that stays though nothing uses it."""
 
 
 def drop_dead_nodes(graph: fx.Graph) -> int:
@@ -27,10 +31,10 @@ def drop_dead_nodes(graph: fx.Graph) -> int:
 
 
 def drop_unused_inputs(graph: fx.Graph) -> list[fx.Node]:
-    """Erase placeholders without users; returns those that stay, in order."""
+    """Erase placeholders without users, but for those that are marked to stay; returns those that stay, in order."""
     kept: list[fx.Node] = []
     for node in list(graph.find_nodes(op="placeholder")):
-        if node.users:
+        if node.users or STAYS in node.meta:
             kept.append(node)
         else:
             graph.erase_node(node)

@@ -51,6 +51,7 @@ from framesmith.graph.replacing_backends import Reliance
 from framesmith.graph.shape_env import Place, ShapeEnvAdapter
 from framesmith.graph.shape_guards import OFFSET_READ, ShapeRelations, Specialized
 from framesmith.graph.silence import SILENCE
+from framesmith.graph.sizes_of_views import add_sizes_of_views
 from framesmith.graph.storage_offsets import StorageOffsets
 from framesmith.graph.subgraph import BODY, Subgraph, Use
 from framesmith.graph.symbols import SymbolNodes, refuse_fixed
@@ -313,9 +314,8 @@ class Recorder:
         result: object,
     ) -> fx.Node:
         """Record what another node of this graph does on other operands, with a known result."""
-        body = self._body
-        copy = body.append_copy(node, args, kwargs)
-        self._complete(body, copy, result, node.meta[IMPURE], node.meta[STEP][1] % 2 == 1, stack)
+        copy = self._body.append_copy(node, args, kwargs)
+        self._complete(self._body, copy, result, node.meta[IMPURE], node.meta[STEP][1] % 2 == 1, stack)
         return copy
 
     def _complete(
@@ -463,11 +463,11 @@ class Recorder:
         # Fakes are differentiated here: fake mode has to be on.
         dead = detach_dead(graph, self._reliance)
         with self.pause_recording():
+            add_sizes_of_views(self._root, self._inputs, self._reliance)
             groups = list(self._repetition.groups())
             alike = groups if self._reliance.holds else ()
             module = finishing.build_module(graph, self._attributes.root, self._world, alike)
-            entries = self._inputs.by_node()
-            used = [entries[node] for node in module.graph.find_nodes(op="placeholder")]
+            used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
             given = (module, groups, used, self._start, self._world.for_backend()[1], self._reliance)
             made = finishing.call_backend(self.options, *given)
         call = finishing.returns_tuple(made, module, self.options.backend_name)
