@@ -149,6 +149,22 @@ def test_a_place_that_is_filled_again_and_again_is_compiled():
     assert len(GRAPHS) == 2
 
 
+def test_an_argument_is_another_one_in_the_next_call():
+    def f(x, cache):
+        if not cache:
+            cache["x"] = x * 2
+        return cache["x"] + 1
+
+    compiled = frontend.compile(f, backend=counting)
+    for number in range(3):
+        cache = {}
+        assert torch.equal(
+            compiled(torch.full((2,), float(number)), cache), torch.full((2,), number * 2.0 + 1)
+        )
+        assert [*cache] == ["x"]
+        assert len(GRAPHS) == 1
+
+
 def test_what_is_stored_without_a_question_is_compiled_at_once():
     class Box:
         value = None

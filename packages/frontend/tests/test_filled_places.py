@@ -16,13 +16,23 @@ from framesmith.guards import GuardSet
 from framesmith.guards.sources import Local
 
 
-class Box:
+class Box(torch.nn.Module):
+    value = None
+
+
+class Parcel:
     value = None
 
 
 def asked_and_stored(x, box, known):
     if box.value is None:
         box.value = x
+    return x + 1
+
+
+def of_an_argument(x, box, known):
+    if known["parcel"].value is None:
+        known["parcel"].value = x
     return x + 1
 
 
@@ -41,14 +51,20 @@ def none_again(x, box, known):
 
 
 def key_asked_and_stored(x, box, known):
+    if "x" not in box.known:
+        box.known["x"] = x
+    return x + 1
+
+
+def key_of_an_argument(x, box, known):
     if "x" not in known:
         known["x"] = x
     return x + 1
 
 
 def keys_asked_and_stored(x, box, known):
-    if not [*known]:
-        known["y"] = x
+    if not [*box.known]:
+        box.known["y"] = x
     return x + 1
 
 
@@ -56,11 +72,13 @@ def keys_asked_and_stored(x, box, known):
     ("function", "place"),
     [
         (asked_and_stored, "box.value"),
+        (of_an_argument, None),
         (stored, None),
         (asked, None),
         (none_again, None),
-        (key_asked_and_stored, "known"),
-        (keys_asked_and_stored, "known"),
+        (key_asked_and_stored, "box.known"),
+        (key_of_an_argument, None),
+        (keys_asked_and_stored, "box.known"),
     ],
 )
 def test_a_place_is_filled_that_guards_say_is_empty(function, place, monkeypatch):
@@ -68,21 +86,21 @@ def test_a_place_is_filled_that_guards_say_is_empty(function, place, monkeypatch
     monkeypatch.setattr(GraphOptions, "compiles_slowly", property(lambda self: True))
     find = filled_places.find_filled_place
 
-    def seen(tx):
-        found.append(find(tx))
+    def seen(tx, tracker_of):
+        found.append(find(tx, tracker_of))
         return found[-1]
 
     monkeypatch.setattr("framesmith.frontend.build_entry.find_filled_place", seen)
     box = Box()
-    box.value = None
+    box.value, box.known = None, {}
     builder = EntryBuilder(FunctionStart(function), OPTIONS, Policy(None), lambda *reason: None)
-    builder.build([torch.ones(2), box, {}])
+    builder.build([torch.ones(2), box, {"parcel": Parcel()}])
     assert not found
     builder = EntryBuilder(
         FunctionStart(function), OPTIONS, Policy(None), lambda *reason: None, skips_first_call=True
     )
     try:
-        builder.build([torch.ones(2), box, {}])
+        builder.build([torch.ones(2), box, {"parcel": Parcel()}])
     except EntryPostponed as postponed:
         assert postponed.guards is not None and len(postponed.guards) > 2
     assert [None if one is None else one.text() for one in found] == [place]

@@ -306,7 +306,7 @@ class EntryBuilder:
                     outputs = list(writer.outputs)
                     check_new_memory(trace.tx, outputs)
                     if self.skips_first_call and reason is None and recorder.options.compiles_slowly:
-                        self._check_filled_places(trace.tx)
+                        self._check_filled_places(trace)
                     # 4 hand the graph to the backend
                     graph = recorder.finish(outputs, observed.find_freed(outputs))
                 finally:
@@ -336,13 +336,13 @@ class EntryBuilder:
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
         return BuiltEntry(text, graph, reason, reached, stack, refusal)
 
-    def _check_filled_places(self, tx: TraceContext) -> None:
+    def _check_filled_places(self, trace: Trace) -> None:
         """Raises EntryPostponed for a call that makes state: a later one differs."""
-        place = find_filled_place(tx)
+        place = find_filled_place(trace.tx, trace.wrapper.find)
         if place is not None:
             said = "%s runs natively this time: it fills %s, so that the next call differs"
             events.log("recompiles", said, self.start.code.co_qualname, place.text())
-            raise EntryPostponed(tx.guards.copy())
+            raise EntryPostponed(trace.tx.guards.copy())
 
     def _collect_guards(
         self, trace: Trace, state: GlobalState, graph: CompiledSubgraph, shape_guards: Iterable[Guard]

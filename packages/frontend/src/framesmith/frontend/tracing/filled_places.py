@@ -8,21 +8,27 @@
 A compiler that takes seconds would do its work for one call: the call runs natively instead, once, and makes no entry.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+import torch
 
 from framesmith.guards import Member, Source
 from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, HasKey, KeysAre, LengthIs
 from framesmith.guards.kinds.base import Claim
-from framesmith.guards.sources import Attribute, Gradient, InstanceItem, Item
+from framesmith.guards.sources import Attribute, Gradient, InstanceItem, Item, Local
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.tensors.tensors import TensorTracker
 
+_LASTING: Final = (torch.nn.Module, torch.optim.Optimizer)
 
-def find_filled_place(tx: TraceContext) -> Source | None:
-    """A place that a guard says is empty and that the trace has filled; None if there is none."""
+
+def find_filled_place(tx: TraceContext, find: Callable[[Source], Tracker | None]) -> Source | None:
+    """A place that a guard says is empty and that the trace has filled; None if there is none. `find`: the tracker of what was read
+    at a source."""
     changed = {one.source: one for one in tx.changes.changed_trackers() if one.source is not None}
     if not changed:
         return None
@@ -30,9 +36,18 @@ def find_filled_place(tx: TraceContext) -> Source | None:
         # Members speak of layers that are alike: what the trace changes is none.
         if isinstance(item, Member) or item.source is None or not isinstance(item.claim, Claim):
             continue
-        if _is_filled(item.source, item.claim, changed):
+        if _is_filled(item.source, item.claim, changed) and _is_kept(item.source, find):
             return item.source
     return None
+
+
+def _is_kept(place: Source, find: Callable[[Source], Tracker | None]) -> bool:
+    """Whether the next call will find what is there now. An argument may be a new one in each call, such as the cache of a prompt,
+    unless a module or an optimizer leads to the place."""
+    path = (place, *place.ancestors())
+    if not isinstance(path[-1], Local):
+        return True
+    return any(issubclass(one.python_type, _LASTING) for one in map(find, path) if one is not None)
 
 
 def _is_filled(source: Source, claim: Claim, changed: Mapping[Source, Tracker]) -> bool:
