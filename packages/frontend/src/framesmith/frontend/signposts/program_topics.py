@@ -124,7 +124,7 @@ PROGRAM_TOPICS: Final = (
             ("`with` calls `__enter__` and `__exit__`, which are Python code and inlined", "before_with"),
             ("the end of the block after an exception", "with_except_start"),
             ("a setter runs while tracing, and becomes a node", "modes.turn_setting"),
-            ("grad mode and other plain settings", "modes._register_plain"),
+            ("grad mode and other plain settings", "modes.register_settings"),
             ("settings that kernels read when they run", "kernel_settings._turn"),
             ("autocast", "modes.set_autocast_enabled"),
             ("what a trace has switched is switched back after it", "AmbientState"),

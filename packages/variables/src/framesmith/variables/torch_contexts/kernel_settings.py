@@ -4,7 +4,6 @@ A graph that runs as captured turns them where the program does. A backend that 
 makes its graph, and its kernels find what the caller has set: there the graph breaks where the setting gets another value.
 """
 
-from collections.abc import Callable
 from typing import Final
 
 import torch
@@ -15,7 +14,7 @@ from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.core import Constant, Keywords, Setting, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.torch_contexts.modes import Setter, turn_setting
+from framesmith.variables.torch_contexts.modes import Setter, register_settings, turn_setting
 
 ROWS: Final = Rows()
 
@@ -68,20 +67,11 @@ def _turn(
     return Constant(None)
 
 
-def _register_plain(getter: Callable[[], object], setter: Setter) -> None:
-    """Add a row for a setting that `getter()` reads and `setter(value)` sets. The setting has the name of the getter."""
-    setting = Setting(getter.__name__, getter, setter)
-
-    def turn(tx: TraceContext, value: Tracker, /) -> Tracker:
-        return _turn(tx, setting, setter, (value,), AmbientValue(getter, (), getter()))
-
-    ROWS.call(setter)(turn)
+def _turn_plain(tx: TraceContext, setting: Setting, setter: Setter, args: tuple[Tracker, ...]) -> Tracker:
+    return _turn(tx, setting, setter, args, AmbientValue(setting.get, (), setting.get()))
 
 
-for _getter, _setter in _PLAIN:
-    # Some are not there in each version of torch.
-    if hasattr(torch._C, _getter) and hasattr(torch._C, _setter):
-        _register_plain(getattr(torch._C, _getter), getattr(torch._C, _setter))
+register_settings(ROWS, _PLAIN, _turn_plain)
 
 
 _PRECISION: Final = "precision of float32"

@@ -6,7 +6,7 @@ changes the setting at the same point. The context managers around them (`torch.
 Those that kernels read when they run are in `kernel_settings`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import torch
@@ -50,15 +50,22 @@ def turn_setting(
     return Constant(node.meta["example_value"])
 
 
-def _register_plain(getter: Callable[[], object], setter: Setter) -> None:
-    """Add a row for a setting that `getter()` reads and
-    `setter(value)` sets. The setting has the name of the getter."""
-    setting = Setting(getter.__name__, getter, setter)
+def register_settings(
+    rows: Rows,
+    pairs: Iterable[tuple[str, str]],
+    turn: Callable[[TraceContext, Setting, Setter, tuple[Tracker, ...]], Tracker],
+) -> None:
+    """Add a row for each setting of `torch._C` that one function reads, `getter()`, and another one sets, `setter(value)`. The setting
+    has the name of the getter."""
 
-    def turn(tx: TraceContext, value: Tracker, /) -> Tracker:
-        return turn_setting(tx, setting, setter, (value,))
+    def register(setting: Setting, setter: Setter) -> None:
+        rows.call(setter)(lambda tx, value, /: turn(tx, setting, setter, (value,)))
 
-    ROWS.call(setter)(turn)
+    for read, write in pairs:
+        # Some are not there in each version of torch.
+        if hasattr(torch._C, read) and hasattr(torch._C, write):
+            getter, setter = getattr(torch._C, read), getattr(torch._C, write)
+            register(Setting(getter.__name__, getter, setter), setter)
 
 
 _PLAIN: Final = (
@@ -73,10 +80,7 @@ _PLAIN: Final = (
     ("_get_math_sdp_allow_fp16_bf16_reduction", "_set_math_sdp_allow_fp16_bf16_reduction"),
 )
 """Settings that choose operations, so that a backend that replaces operations has read them when it made its graph."""
-for _getter, _setter in _PLAIN:
-    # Some are not there in each version of torch.
-    if hasattr(torch._C, _getter) and hasattr(torch._C, _setter):
-        _register_plain(getattr(torch._C, _getter), getattr(torch._C, _setter))
+register_settings(ROWS, _PLAIN, turn_setting)
 
 
 def _priority_order() -> tuple[int, ...]:
