@@ -187,3 +187,45 @@ def args():
 @pytest.mark.parametrize("held", [(1, 2, 5, 6), ()])
 def test_a_set_is_updated_item_by_item(method, items, held) -> None:
     check_source(UPDATES.replace("METHOD", method).replace("ITEMS", items).replace("HELD", str(held)))
+
+
+OWN_ITERATOR = """
+import functools, operator, torch
+class Items:
+    def __init__(self, log):
+        self.log, self.left = log, 3
+    def __iter__(self):
+        self.log.append("iter")
+        return self
+    def __next__(self):
+        self.log.append("next")
+        self.left -= 1
+        if self.left < 0:
+            raise StopIteration
+        return GIVEN
+    def __length_hint__(self):
+        self.log.append("hint")
+        return 3
+def f(x):
+    log = []
+    result = CALL
+    return log, result, x * 2
+def args(): return (torch.ones(2),)
+"""
+
+
+@pytest.mark.parametrize("given", ["self.left", "[self.left]"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "max(Items(log))",
+        "min(Items(log), key=lambda item: item)",
+        "functools.reduce(lambda a, b: a + b, Items(log))",
+        "functools.reduce(lambda a, b: a + b, Items(log), type(next(Items(log)))())",
+        "sum(Items(log), type(next(Items(log)))())",
+        "any(Items(log)), all(Items(log)), operator.countOf(Items(log), 1)",
+        "list(Items(log)), tuple(Items(log)), sorted(Items(log), reverse=True)",
+    ],
+)
+def test_an_iterator_is_asked_for_its_iterator_once(call, given) -> None:
+    check_source(OWN_ITERATOR.replace("CALL", call).replace("GIVEN", given))

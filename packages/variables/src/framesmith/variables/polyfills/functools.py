@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-# None is a value that may be given.
+# None is a value that may be given. Loops over an iterator ask `next`, not `for`, which would call its `__iter__` once more.
 MISSING = object()
 
 
@@ -21,7 +21,7 @@ def reduce(
             raise TypeError("reduce() of empty iterable with no initial value")
     else:
         value = initial
-    for item in iterator:
+    while (item := next(iterator, MISSING)) is not MISSING:
         value = function(value, item)
     return value
 

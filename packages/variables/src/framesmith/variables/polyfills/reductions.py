@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 Value: TypeAlias = Any  # any value of the program
+# Loops over an iterator ask `next`, not `for`, which would call its `__iter__` once more.
 MISSING = object()
 
 
@@ -24,7 +25,7 @@ def extreme(
             raise ValueError(message)
         return default
     best_key = key(best)
-    for item in iterator:
+    while (item := next(iterator, MISSING)) is not MISSING:
         value = key(item)
         # Strictly better: of equal items the first one stays.
         if is_better(value, best_key):
@@ -46,7 +47,7 @@ def call_with_counted_items(iterable: Iterable[object], then: Callable[..., obje
     iterator = iter(iterable)
     operator.length_hint(iterable)
     items: list[object] = []
-    for item in iterator:
+    while (item := next(iterator, MISSING)) is not MISSING:
         items.append(item)
     return then(items, *more)
 
@@ -107,7 +108,7 @@ def sum_of(iterable: Iterable[Value], total: Value) -> Value:
     iterator = iter(iterable)
     numbers: list[Value] = []
     if type(total) in (int, float, complex):
-        for item in iterator:
+        while (item := next(iterator, MISSING)) is not MISSING:
             if not keep_number(numbers, item, False):
                 before = sum(numbers, total)
                 total = before + item
@@ -116,7 +117,7 @@ def sum_of(iterable: Iterable[Value], total: Value) -> Value:
                     break
         else:
             return sum(numbers, total)
-    for item in iterator:
+    while (item := next(iterator, MISSING)) is not MISSING:
         total = total + item
     return total
 
@@ -138,7 +139,7 @@ def extreme_in_order(
     """`min` and `max` without a key: numbers at the beginning are compared by the builtin itself."""
     iterator = iter(iterable)
     numbers: list[Value] = []
-    for item in iterator:
+    while (item := next(iterator, MISSING)) is not MISSING:
         if not keep_number(numbers, item, True):
             best = extreme_of(numbers) if numbers else item
             if numbers and is_better(item, best):
@@ -150,7 +151,7 @@ def extreme_in_order(
         if default is MISSING:
             raise ValueError(message)
         return default
-    for item in iterator:
+    while (item := next(iterator, MISSING)) is not MISSING:
         if is_better(item, best):
             best = item
     return best
