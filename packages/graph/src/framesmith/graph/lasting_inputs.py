@@ -12,7 +12,7 @@ import torch._guards
 from torch import fx
 
 from framesmith.graph.inputs import Input
-from framesmith.graph.torch_sources import TorchSource
+from framesmith.graph.torch_sources import NO_TRACE, TorchSource
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
 from framesmith.guards.sources.steps import InstanceItem
@@ -21,7 +21,6 @@ _MARK: Final = "_dynamo_static_input_type"
 """An attribute of tensors that `torch._dynamo.mark_static_address` sets, and the key of the mark of a node."""
 _MAY_MOVE: Final = "unguarded"
 """The mark of an input for which CUDA graphs look at each call whether it has moved."""
-_NO_TRACE: Final = -1
 
 
 def mark_lasting_inputs(module: fx.GraphModule, used: Sequence[Input]) -> None:
@@ -31,11 +30,11 @@ def mark_lasting_inputs(module: fx.GraphModule, used: Sequence[Input]) -> None:
         *(name for name, _ in module.named_parameters(remove_duplicate=False)),
         *(name for name, _ in module.named_buffers(remove_duplicate=False)),
     )
-    sources = {name: TorchSource(_NO_TRACE, f"the graph's {name}") for name in names}
+    sources = {name: TorchSource(NO_TRACE, f"the graph's {name}") for name in names}
     object.__setattr__(module, "_param_name_to_source", sources)
     for node, entry in zip(module.graph.find_nodes(op="placeholder"), used, strict=True):
         # By its name, which is made of that of the source: a source takes long to write out.
-        vars(node)["_dynamo_source"] = TorchSource(_NO_TRACE, node.name)
+        vars(node)["_dynamo_source"] = TorchSource(NO_TRACE, node.name)
         if _lasts(entry):
             node.meta.setdefault("tensor_dict", {})[_MARK] = _MAY_MOVE
 

@@ -6,7 +6,7 @@ imported here.
 """
 
 import itertools
-from typing import final
+from typing import Final, final
 from weakref import WeakValueDictionary
 
 import torch._guards
@@ -14,6 +14,9 @@ import torch._guards
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
+
+NO_TRACE: Final = -1
+"""In the place of the number of a trace: the source is a name only."""
 
 
 @final
@@ -59,6 +62,14 @@ class TorchSource(torch._guards.Source):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TorchSource) and (other.trace, other.label) == (self.trace, self.label)
+
+    def __reduce__(self) -> tuple[type["TorchSource"], tuple[int, str]]:
+        """Inductor keeps sources in files, which another process reads: there the number means another trace."""
+        return TorchSource, (NO_TRACE, self.label)
+
+    def __deepcopy__(self, memo: object) -> "TorchSource":
+        """The same: a copy in this process is of the same trace."""
+        return self
 
 
 @final
