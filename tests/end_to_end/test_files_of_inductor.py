@@ -23,3 +23,18 @@ def test_a_second_compilation_finds_the_files_of_the_first() -> None:
             assert counters["aot_autograd"]["autograd_cache_hit"] == found
             torch.testing.assert_close(model[0].weight.grad, expected)
             frontend.reset()
+
+
+@pytest.mark.inductor
+def test_inputs_that_overlap_otherwise_have_files_of_their_own() -> None:
+    def f(a, b):
+        a.add_(1)
+        b.mul_(2)
+        return a * b
+
+    with fresh_cache():
+        compiled = frontend.compile(f)
+        for left, right in [((0, 3), (3, 6)), ((0, 3), (1, 4)), ((0, 3), (0, 3)), ((0, 3), (3, 6))]:
+            bases = [torch.arange(6.0) for _ in range(2)]
+            found = [g(z[slice(*left)], z[slice(*right)]) for g, z in zip((f, compiled), bases, strict=True)]
+            assert torch.equal(*found) and torch.equal(*bases)

@@ -195,13 +195,19 @@ def parts_of(value: torch.Tensor) -> tuple[str, ...]:
     return tuple(flatten()[0]) if flatten is not None and is_wrapper(value) else ()
 
 
-def memories(value: torch.Tensor) -> Iterator[int]:
-    """The identities of the storages of a tensor, or of those in a wrapper."""
+def with_memory(value: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The tensor, or those in a wrapper, if it has a storage."""
     parts = parts_of(value)
     for name in parts:
-        yield from memories(getattr(value, name))
+        yield from with_memory(getattr(value, name))
     if not parts and value.layout is torch.strided:
-        yield value.untyped_storage()._cdata
+        yield value
+
+
+def memories(value: torch.Tensor) -> Iterator[int]:
+    """The identities of the storages of a tensor, or of those in a wrapper."""
+    for part in with_memory(value):
+        yield part.untyped_storage()._cdata
 
 
 def refuse_inference_leaf(value: torch.Tensor, name: str, reliance: Reliance) -> None:

@@ -11,7 +11,8 @@ import torch
 import torch._guards
 from torch import fx
 
-from framesmith.graph.inputs import Input
+from framesmith.graph.execution import storage_of
+from framesmith.graph.inputs import Input, with_memory
 from framesmith.graph.torch_sources import NO_TRACE, TorchSource
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
@@ -32,11 +33,28 @@ def mark_lasting_inputs(module: fx.GraphModule, used: Sequence[Input]) -> None:
     )
     sources = {name: TorchSource(NO_TRACE, f"the graph's {name}") for name in names}
     object.__setattr__(module, "_param_name_to_source", sources)
+    places = _shared_places(used)
     for node, entry in zip(module.graph.find_nodes(op="placeholder"), used, strict=True):
         # By its name, which is made of that of the source: a source takes long to write out.
-        vars(node)["_dynamo_source"] = TorchSource(NO_TRACE, node.name)
+        vars(node)["_dynamo_source"] = TorchSource(NO_TRACE, node.name + places.get(entry.source, ""))
         if _lasts(entry):
             node.meta.setdefault("tensor_dict", {})[_MARK] = _MAY_MOVE
+
+
+def _shared_places(used: Sequence[Input]) -> dict[Source, str]:
+    """Where the inputs that share memory with others lie in it. AOTAutograd looks a graph up in its files by what the inputs are,
+    each alone, and by their sources: two graphs of one text differ where a written input overlaps others."""
+    members: dict[int, list[tuple[Input, torch.Tensor]]] = {}
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        for entry in used:
+            for part in with_memory(entry.value) if isinstance(entry.value, torch.Tensor) else ():
+                members.setdefault(storage_of(part), []).append((entry, part))
+        places: dict[Source, str] = {}
+        for number, sharing in enumerate(members.values()):
+            for entry, part in sharing if len(sharing) > 1 else ():
+                place = (number, part.storage_offset() * part.itemsize, part.is_leaf, part._is_view())
+                places[entry.source] = f"{places.get(entry.source, '')} in {place}"
+    return places
 
 
 def _lasts(entry: Input) -> bool:
