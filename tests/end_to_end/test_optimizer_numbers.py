@@ -127,3 +127,20 @@ def test_betas_that_are_tensors(name):
         backward=False,
         breaks=0,
     )
+
+
+@pytest.mark.parametrize("each", [True, False])
+@pytest.mark.parametrize("name", ["Adam", "NAdam", "Adamax", "RAdam", "ASGD"])
+@pytest.mark.parametrize("rate", ["numpy.float32(0.1)", "numpy.float64(0.1)", "Rate(0.1)"])
+def test_a_rate_that_is_no_plain_float_is_computed_in_its_own_type(rate, name, each):
+    report = check_source(
+        "import numpy, torch\ntorch.manual_seed(1)\nclass Rate(float): pass\n"
+        "w = torch.tensor([0.25, -0.7], dtype=torch.float64, requires_grad=True)\n"
+        f"optimizer = torch.optim.{name}([w], lr={rate}, foreach={each})\n"
+        "def f(x):\n    w.grad = x.sin()\n    optimizer.step()\n"
+        "    return w.detach().clone(), [t.clone() if isinstance(t, torch.Tensor) else t for t in optimizer.state[w].values()]\n"
+        "def args(): return [torch.ones(2, dtype=torch.float64)]\n",
+        calls=4,
+        backward=False,
+    )
+    assert report.runs

@@ -263,6 +263,7 @@ class TensorTracker(GraphValue):
         asked, other = self._asked(tx, COMPARE_METHODS[symbol], other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
+        _refuse_beside_number(tx, self, other)
         return record(tx, COMPARISONS[symbol], (round_number(tx, other, self), round_number(tx, self, other)))
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
@@ -406,6 +407,7 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     return tracker
 
 
+_REAL: Final = (int, float, bool)
 _EXACT: Final = {"**": numbers.power, "/": numbers.divide}
 
 
@@ -426,7 +428,7 @@ def _may_be_number(fake: torch.Tensor) -> bool:
 def _are_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
     found = [is_number(tx, one) for one in (left, right)]
     return any(found) and all(
-        one or side.python_type in (int, float, bool) for one, side in zip(found, (left, right), strict=True)
+        one or side.python_type in _REAL for one, side in zip(found, (left, right), strict=True)
     )
 
 
@@ -454,8 +456,17 @@ def _is_tensor_beside_number(tx: TraceContext, tensor: Tracker, number: Tracker)
     )
 
 
+def _refuse_beside_number(tx: TraceContext, left: Tracker, right: Tracker) -> None:
+    """Break the graph where Python computes a number and something whose operators are neither those of Python's real
+    numbers nor of tensors: numpy's scalars round in their own precision, and a complex number would become a tensor."""
+    for one, other in ((left, right), (right, left)):
+        if not isinstance(other, TensorTracker) and other.python_type not in _REAL and is_number(tx, one):
+            other.unsupported("an operator with a number that an optimizer read from a tensor")
+
+
 def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
     """A node of the function of `operator`; powers and quotients of numbers are computed as Python does."""
+    _refuse_beside_number(tx, left, right)
     if symbol == "**" and _is_tensor_beside_number(tx, left, right):
         return record(tx, numbers.raise_tensor, (left, right))
     if symbol == "/" and _is_tensor_beside_number(tx, right, left):
