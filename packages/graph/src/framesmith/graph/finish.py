@@ -47,6 +47,7 @@ from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop
 from framesmith.graph.purity import IMPURE
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
 from framesmith.graph.shape_env import ShapeEnvAdapter
+from framesmith.graph.unused_draws import witness_draws
 from framesmith.graph.verify import verify
 from framesmith.guards.sources.base import Source
 
@@ -92,8 +93,11 @@ def close(
     """Add the output node and clean the graph; returns the position of each requested output in the tuple.
 
     `kept` are further values that the graph returns, after the outputs. Blocks of inference mode that are open are left; for a backend
-    that replaces the captured operations they become switches of the gradient mode, and autocast is as it was at the beginning.
+    that replaces the captured operations they become switches of the gradient mode, autocast is as it was at the beginning, and
+    draws that nothing needs are returned too.
     """
+    if reliance is not None:
+        kept = [*kept, *witness_draws(graph, [*outputs, *kept], reliance)]
     distinct = list(dict.fromkeys([*outputs, *kept]))
     if _close_blocks(graph) and reliance is not None and not reliance.ask():
         replace_blocks(graph, ambient.grad)
@@ -219,6 +223,11 @@ def forget_source(name: str) -> None:
     linecache.cache.pop(name, None)
 
 
+def count_results(graph: fx.Graph) -> int:
+    """How many values a closed graph returns."""
+    return len(cast(tuple[object, ...], graph.output_node().args[0]))
+
+
 def returns_tuple(
     call: Callable[..., Sequence[object]], module: fx.GraphModule, backend: str
 ) -> Callable[..., tuple[object, ...]]:
@@ -227,7 +236,7 @@ def returns_tuple(
     What is returned raises BackendFailed for a result that is no tuple or list of as many values as the graph has outputs:
     a tensor would be unpacked into its rows.
     """
-    count = len(cast(tuple[object, ...], module.graph.output_node().args[0]))
+    count = count_results(module.graph)
     # `module.forward`, which the backend "eager" gives.
     if getattr(call, "__self__", None) is module:
         return cast(Callable[..., tuple[object, ...]], call)

@@ -475,7 +475,7 @@ class Recorder:
         return CompiledSubgraph(
             call=restore_histories(call, dead),
             inputs=tuple(entry.source for entry in used),
-            outputs=len(dict.fromkeys([*outputs, *kept])),
+            outputs=finishing.count_results(module.graph),
             failures=Failures(module, self._start),
             positions=positions,
             graph_module=module,

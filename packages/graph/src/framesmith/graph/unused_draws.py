@@ -1,0 +1,114 @@
+"""Random numbers that a graph draws and does not need, for a backend that replaces operations.
+
+Before: `torch.rand(3); return x * 2`. After: `r = torch.rand(3); w = r.detach().flatten()[:0].clone(); return x * 2, w`. AOTAutograd
+drops what leads to no result, and then the generator would give other numbers afterwards than in eager. Not here: draws in nested
+graphs.
+"""
+
+import operator
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import torch
+from torch import fx
+
+from framesmith.graph.arguments import EXAMPLE, tensors_in
+from framesmith.graph.execution import storage_of
+from framesmith.graph.purity import IMPURE, is_outside_of_training, is_random
+from framesmith.graph.replacing_backends import Reliance
+
+_READ_NUMBERS: Final = frozenset({"item", "tolist", "as_number", "_local_scalar_dense"})
+
+
+def witness_draws(graph: fx.Graph, outputs: Sequence[fx.Node], reliance: Reliance) -> list[fx.Node]:
+    """Add an empty tensor made of each draw that may lead to no result; returns them, to be returned by the graph."""
+    if reliance.is_certain or not any(map(_draws, graph.nodes)):
+        return []
+    unused = _unused(graph, outputs)
+    if not unused or reliance.ask():
+        return []
+    return [witness for draw in unused if (witness := _witness(graph, draw)) is not None]
+
+
+def _unused(graph: fx.Graph, outputs: Sequence[fx.Node]) -> list[fx.Node]:
+    """The draws that no result may come from, in order: nothing that matters reads them, or their memory is written to afterwards,
+    perhaps all of it."""
+    wanted = {storage for node in outputs for storage in _storages(node)}
+    wanted |= {storage for node in graph.find_nodes(op="placeholder") for storage in _storages(node)}
+    needed, written, found = set(outputs), set[int](), list[fx.Node]()
+    for node in reversed(graph.nodes):
+        if node.op not in ("call_function", "call_method"):
+            continue
+        operands = {storage for one in node.all_input_nodes for storage in _storages(one)}
+        results = _storages(node)
+        changed = results | operands if node.meta.get(IMPURE) else results
+        is_needed = node in needed or not wanted.isdisjoint(changed) or not (changed or node.users)
+        if _draws(node) and not (is_needed and written.isdisjoint(results)):
+            found.append(node)
+        if is_needed and not _reads_form(node):
+            wanted |= operands
+            needed.update(node.all_input_nodes)
+        if node.meta.get(IMPURE):
+            written |= changed
+    return found[::-1]
+
+
+def _storages(node: fx.Node) -> set[int]:
+    return {storage_of(tensor) for tensor in tensors_in(node.meta.get(EXAMPLE))}
+
+
+def _name(node: fx.Node) -> str:
+    return node.target if isinstance(node.target, str) else str(getattr(node.target, "__name__", ""))
+
+
+def _draws(node: fx.Node) -> bool:
+    """Whether the node draws, also into an existing tensor (`x.normal_()`)."""
+    if node.op not in ("call_function", "call_method"):
+        return False
+    return is_random(node) or (_is_seeded(_name(node)) and not is_outside_of_training(node.args, node.kwargs))
+
+
+@lru_cache(maxsize=4096)
+def _is_seeded(name: str) -> bool:
+    """Whether torch says of the operator that writes that it draws."""
+    packet = getattr(torch.ops.aten, name, None) if name.endswith("_") else None
+    return packet is not None and any(
+        torch.Tag.nondeterministic_seeded in getattr(packet, one).tags for one in packet.overloads()
+    )
+
+
+def _reads_form(node: fx.Node) -> bool:
+    """Whether the node looks at the form of its operands alone: `x.size()`, `torch.zeros_like(x)`, `x.new_ones(2)`."""
+    name = _name(node)
+    if not tensors_in(node.meta.get(EXAMPLE)):
+        return not node.meta.get(IMPURE) and name not in _READ_NUMBERS
+    return name.endswith("_like") or name.startswith("new_")
+
+
+def _witness(graph: fx.Graph, draw: fx.Node) -> fx.Node | None:
+    """The empty tensor, made right after the draw: a later write cannot take the draw away from it."""
+    example = draw.meta[EXAMPLE]
+    place = next((place for place, one in enumerate(_members(example)) if _is_plain(one)), None)
+    if place is None:
+        return None
+    with graph.inserting_after(draw):
+        node = draw
+        if not isinstance(example, torch.Tensor):
+            node = graph.call_function(operator.getitem, (draw, place))
+            node.meta[EXAMPLE] = example = _members(example)[place]
+        value = example.detach()
+    for target, args in (("detach", ()), ("flatten", ()), ("narrow", (0, 0, 0)), ("clone", ())):
+        with graph.inserting_after(node):
+            node = graph.call_method(target, (node, *args))
+        value = getattr(value, target)(*args)
+        node.meta.update({EXAMPLE: value, IMPURE: False})
+    return node
+
+
+def _members(example: object) -> Sequence[object]:
+    return example if isinstance(example, tuple | list) else (example,)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_nested
