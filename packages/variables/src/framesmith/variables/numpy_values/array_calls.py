@@ -18,6 +18,8 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
 from framesmith.graph.default_devices import are_tensors_on_cpu
 from framesmith.graph.execution import storage_of
+from framesmith.guards import Guard, Reason
+from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -70,6 +72,10 @@ _DIVIDES: Final = frozenset(
 _POWERS: Final = ("power", "float_power", operator.pow, operator.ipow)
 _MOST_KNOWN: Final = 1 << 12
 
+_ONLY_WARNS: Final = Guard.relation(
+    AmbientValue(array_nodes.only_warns, (), True), Reason("the graph computes with numpy's arrays")
+)
+
 
 def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keywords) -> Tracker:
     """An operator (a function of `operator`), a unary operator by its symbol, or a function, a method or an attribute by its name."""
@@ -117,6 +123,9 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     given = {name: _argument(tx, value) for name, value in kwargs.items()}
     if not are_tensors_on_cpu():
         raise GraphBreak(NATIVE_CALL, "an operation of numpy where tensors are made on another device")
+    if not array_nodes.only_warns():
+        raise GraphBreak(NATIVE_CALL, "an operation of numpy where errors of numbers raise (numpy.errstate)")
+    tx.guards.add(_ONLY_WARNS)
     node = call_node(tx, _node_target(form, what), tuple(_argument(tx, one) for one in args), given)
     if expected is None:
         return Constant(None)

@@ -160,6 +160,13 @@ def _fill(made: object) -> None:
         raise GraphBreak(NATIVE_CALL, f"an array of {getattr(made, 'dtype')}")  # noqa: B009
 
 
+def only_warns() -> bool:
+    """Whether numpy does no more than warn of an overflow, a division by zero and the like, as it does unless `numpy.errstate` or
+    `numpy.seterr` says otherwise. `torch._numpy` does nothing."""
+    assert numpy is not None
+    return all(mode in ("warn", "ignore") for mode in numpy.geterr().values())
+
+
 def ask_numpy(
     function: Callable[..., object],
     args: Sequence[object],

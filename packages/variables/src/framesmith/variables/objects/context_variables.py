@@ -5,10 +5,13 @@ y = x * scale.get()           nothing: the trace knows the 2
 scale.reset(token)            the variable is as it was, and neither is replayed
 """
 
+import datetime
 from collections.abc import Hashable, Iterator
 from contextvars import ContextVar, Token
 from typing import Final, final
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import AmbientValue, Identical
 from framesmith.guards.sources import CallResult, Pinned
@@ -19,6 +22,7 @@ from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
+_CAPSULE: Final = type(datetime.datetime_CAPI)
 _METHODS: Final = {name: getattr(ContextVar, name) for name in ("get", "set", "reset")}
 # None may be the value of a variable.
 _UNSET: Final = object()
@@ -128,8 +132,11 @@ def get(tx: TraceContext, self: Tracker, default: Tracker | None = None, /) -> T
 
 @ROWS.call(ContextVar.set)
 def set_value(tx: TraceContext, self: Tracker, value: Tracker, /) -> Tracker:
-    """`variable.set(value)`, replayed after the graph."""
+    """`variable.set(value)`, replayed after the graph. Breaks the graph for a capsule, which C code reads unseen: numpy's functions,
+    which the trace asks for their results, do what `numpy.errstate` has set."""
     variable = _require_variable(self)
+    if value.python_type is _CAPSULE:
+        raise GraphBreak(NATIVE_CALL, f"setting the context variable {variable.value.name!r} of C code")
     tx.changes.note(variable)
     variable.sets.append(TokenTracker(variable, value))
     return variable.sets[-1]
