@@ -121,15 +121,20 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     if what in _COPYING:
         args = [*args[:1], *(_apart_from(tx, args[0], one) for one in args[1:])]
     given = {name: _argument(tx, value) for name, value in kwargs.items()}
+    _check_settings(tx)
+    node = call_node(tx, _node_target(form, what), tuple(_argument(tx, one) for one in args), given)
+    if expected is None:
+        return Constant(None)
+    return same or _result(tx, wrap_result(tx, node), expected, arrays)
+
+
+def _check_settings(tx: TraceContext) -> None:
+    """Break the graph where `torch._numpy` would do otherwise than numpy, on another device or about errors of numbers."""
     if not are_tensors_on_cpu():
         raise GraphBreak(NATIVE_CALL, "an operation of numpy where tensors are made on another device")
     if not array_nodes.only_warns():
         raise GraphBreak(NATIVE_CALL, "an operation of numpy where errors of numbers raise (numpy.errstate)")
     tx.guards.add(_ONLY_WARNS)
-    node = call_node(tx, _node_target(form, what), tuple(_argument(tx, one) for one in args), given)
-    if expected is None:
-        return Constant(None)
-    return same or _result(tx, wrap_result(tx, node), expected, arrays)
 
 
 def _apart_from(tx: TraceContext, target: Tracker, value: Tracker) -> Tracker:
