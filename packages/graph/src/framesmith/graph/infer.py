@@ -28,6 +28,7 @@ from framesmith.graph.breaks import BreakKind, GraphBreak
 from framesmith.graph.data_readers import explain_data_read
 from framesmith.graph.errors import FakeFailure
 from framesmith.graph.interruptions import is_of_signal_handler
+from framesmith.graph.named_devices import settle_devices
 from framesmith.graph.purity import is_outside_of_training
 from framesmith.graph.silence import SILENCE
 
@@ -76,17 +77,23 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
         with SILENCE:
-            if op == "call_function":
-                result = target(*args, **kwargs)
-                # Outside of training dropout gives its operand; for an inference tensor torch 2.13 makes another fake.
-                if target in _DROPOUT and is_outside_of_training(args, kwargs):
-                    return _operand(args, kwargs)
-                return result
-            return getattr(args[0], target)(*args[1:], **kwargs)
+            result = _call(op, target, args, kwargs)
+        missing = settle_devices(result, kwargs)
+        if missing is not None:
+            raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {missing}")
+        return result
     except GraphBreak:
         raise
     except Exception as error:
         raise translate(operation_name(op, target), error) from error
+
+
+def _call(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+    if op == "call_method":
+        return getattr(args[0], target)(*args[1:], **kwargs)
+    result = target(*args, **kwargs)
+    # Outside of training dropout gives its operand; for an inference tensor torch 2.13 makes another fake.
+    return _operand(args, kwargs) if target in _DROPOUT and is_outside_of_training(args, kwargs) else result
 
 
 def _operand(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
