@@ -144,3 +144,19 @@ def test_a_rate_that_is_no_plain_float_is_computed_in_its_own_type(rate, name, e
         backward=False,
     )
     assert report.runs
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "Adamax", "RAdam"])
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+def test_a_number_of_steps_that_is_an_integer(name, backend):
+    check_source(
+        "import torch\ntorch.manual_seed(1)\nw = torch.randn(3, requires_grad=True)\n"
+        f"optimizer = torch.optim.{name}([w], lr=0.1, foreach=False)\n"
+        "def f(x):\n    w.grad = x.sin()\n    optimizer.step()\n"
+        "    return w.detach().clone(), optimizer.state[w]['step'].clone()\n"
+        "def args(): return [torch.ones(3)]\n"
+        "f(*args())\noptimizer.state[w]['step'] = optimizer.state[w]['step'].long()\n",
+        calls=4,
+        backward=False,
+        backend=backend,
+    )

@@ -8,10 +8,11 @@ from framesmith.graph.numbers import as_number
 
 
 def get_value(x: torch.Tensor | float) -> torch.Tensor | float:
-    """The number as a tensor of Python's precision: what eager computes with `x.item()` is computed in float64 too."""
-    if isinstance(x, torch.Tensor) and x.is_floating_point() and x.device.type == "cpu":
-        return as_number(x)
-    return x
+    """The number as a tensor of Python's precision: what eager computes with `x.item()` is computed in float64 too. Of integers the
+    number itself: tensors made of them have another precision."""
+    if not isinstance(x, torch.Tensor) or x.device.type != "cpu":
+        return x
+    return as_number(x) if x.is_floating_point() else x.item()
 
 
 def stack_if_compiling(x: Sequence[torch.Tensor | float]) -> torch.Tensor | Sequence[torch.Tensor | float]:
