@@ -1,6 +1,7 @@
 """Callables of the user that trace the graph again: nothing of it may become a constant, and nothing is rounded that eager does not round."""
 
 import gc
+import random
 import weakref
 
 import pytest
@@ -129,3 +130,15 @@ def test_such_a_backend_is_not_kept_alive():
     del backend, compiled
     gc.collect()
     assert known() is None
+
+
+def test_what_a_backend_draws_while_it_compiles_is_not_seen():
+    def backend(module, examples):
+        random.random(), torch.rand(3)
+        return module.forward
+
+    def f(x):
+        print("two graphs")
+        return x * random.random() + torch.rand(3)
+
+    check(f, torch.ones(3), backend=backend)

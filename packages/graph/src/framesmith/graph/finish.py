@@ -7,6 +7,7 @@ its `inputs` in order and returns a tuple. What may be dropped is decided in `pr
 import linecache
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Final, cast, final
 
@@ -45,6 +46,7 @@ from framesmith.graph.outline import Group, outline
 from framesmith.graph.plain_numbers import use_plain_numbers
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
+from framesmith.graph.random_states import unseen_draws
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
 from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.graph.unused_draws import witness_draws
@@ -201,7 +203,9 @@ def call_backend(
             given = outline(module, repeated) if options.shares_subgraphs else module
             if options.backend != "eager":
                 mark_lasting_inputs(given, used)
-            made = compile_with(options, given, [for_backend(entry, context) for entry in used])
+            examples = [for_backend(entry, context) for entry in used]
+            with nullcontext() if options.backend == "eager" else unseen_draws():
+                made = compile_with(options, given, examples)
         reliance.check(options.backend, context, is_broken=False)
     except BackendFailed as failed:
         reliance.check(options.backend, context, is_broken=isinstance(failed.original, OperationsReplaced))

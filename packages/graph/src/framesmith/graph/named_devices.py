@@ -1,7 +1,7 @@
 """Devices that operations name: what torch's tensors make of them, and fakes do not.
 
-    torch.ones(2, device="cpu:0").device    ->  cpu, where a fake keeps the index
-    torch.ones(2, device="cuda")            ->  raises without CUDA, where a fake is made
+torch.ones(2, device="cpu:0").device    ->  cpu, where a fake keeps the index
+torch.ones(2, device="cuda")            ->  raises without CUDA, where a fake is made
 """
 
 from collections.abc import Mapping
