@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.end_to_end.support import check
 from torch import nn
-from torch._functorch.aot_autograd import aot_module_simplified
+from torch._functorch.aot_autograd import aot_module, aot_module_simplified, make_boxed_func
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.optim import lr_scheduler
 
@@ -106,6 +106,23 @@ def test_one_that_traces_when_the_graph_runs_is_told_what_to_do():
 
     with pytest.raises(Exception, match="let the backend trace the graph when it is given one"):
         train(lambda weights: torch.optim.Adam(weights), lambda f: frontend.compile(f, backend=backend))
+
+
+@pytest.mark.parametrize("name", ["Adam", "NAdam"])
+def test_what_such_a_trace_was_given_is_no_state_of_the_program(name):
+    weight = nn.Parameter(torch.ones(3))
+    weight.grad = torch.ones(3)
+    optimizer = getattr(torch.optim, name)([weight], foreach=False)
+
+    def backend(module, examples):
+        return aot_module(module, fw_compiler=lambda graph, given: make_boxed_func(graph.forward))
+
+    compiled = frontend.compile(lambda: optimizer.step(), backend=backend)
+    for _ in range(2):
+        with pytest.raises(OperationsReplaced):
+            compiled()
+    held = [value for state in optimizer.state.values() for value in state.values()]
+    assert {type(value) for value in [weight.data, *held]} == {torch.Tensor}
 
 
 @pytest.mark.parametrize("mode", ["real", "fake"])

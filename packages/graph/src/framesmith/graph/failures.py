@@ -14,7 +14,7 @@ A backend that does not run our module leaves no such frame: the captured operat
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -22,6 +22,8 @@ from typing import Final, final
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from framesmith.graph.ambient import Ambient
@@ -37,6 +39,7 @@ STEP: Final = "framesmith_step"
 numbers of operations are even; an odd one belongs to arithmetic on numbers, which another trace may record elsewhere."""
 
 Known = Mapping[int, object]
+_STAND_INS: Final = (FakeTensor, FunctionalTensor)
 
 
 @final
@@ -95,17 +98,21 @@ class Failures:
     def find(self, error: BaseException, inputs: Callable[[], Sequence[object]]) -> FailedOperation | None:
         """The operation at which the graph raised; None if the captured operations do not raise.
 
-        `inputs` is called if the backend compiled the module to something else. The error's traceback is cut down to the
+        `inputs` is called if the backend compiled the module to something else, or has called it with stand-ins. The error's traceback is cut down to the
         frames that the operation called.
         """
         own = self._own(error)
         if own is not None:
             form = run_form_of(self.module)
             if form is not None and own.tb_frame.f_code is form.forward.__code__:
-                error.__traceback__, found = form.locate(own)
+                within, found = form.locate(own)
             else:
-                error.__traceback__, found = own.tb_next, own.tb_frame.f_locals
-            return self._failure(set(found), _values(self._nodes(), found), error)
+                within, found = own.tb_next, own.tb_frame.f_locals
+            known = _values(self._nodes(), found)
+            # A backend that traces when it first runs has called it with stand-ins, which the program must not get.
+            if not _has_stand_ins(known.values()) or _has_stand_ins(inputs()):
+                error.__traceback__ = within
+                return self._failure(set(found), known, error)
         if not isinstance(error, Exception):
             return None  # no operation raises it when it runs again
         done = self._try_out(inputs())
@@ -214,6 +221,10 @@ def _values(nodes: Sequence[fx.Node], found: Mapping[str, object]) -> Known:
         # None: fx's text frees a value by this store.
         if found.get(node.name) is not None and (number := node.meta.get(STEP, (0, -1))[1]) % 2 == 0
     }
+
+
+def _has_stand_ins(values: Iterable[object]) -> bool:
+    return any(type(value) in _STAND_INS for value in values)
 
 
 def _may_have_written(node: fx.Node) -> bool:
