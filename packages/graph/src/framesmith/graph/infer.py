@@ -3,7 +3,7 @@
 Where a result becomes a node: `recorder`. Kinds of breaks: `break_kinds`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import torch
@@ -77,7 +77,7 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
         with SILENCE:
-            result = _call(op, target, args, kwargs)
+            result = _call(target, args, kwargs)
         missing = settle_devices(result, kwargs)
         if missing is not None:
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {missing}")
@@ -88,8 +88,10 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
         raise translate(operation_name(op, target), error) from error
 
 
-def _call(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
-    if op == "call_method":
+def _call(
+    target: Callable[..., object] | str, args: Sequence[object], kwargs: Mapping[str, object]
+) -> object:
+    if isinstance(target, str):
         return getattr(args[0], target)(*args[1:], **kwargs)
     result = target(*args, **kwargs)
     # Outside of training dropout gives its operand; for an inference tensor torch 2.13 makes another fake.

@@ -327,6 +327,7 @@ TOPICS: Final = (
             ("found by name, registered", "register_backend"),
             ("inputs that keep their memory, for CUDA graphs", "mark_lasting_inputs"),
             ("callables that trace the graph again", "Reliance"),
+            ("random numbers that nothing needs", "witness_draws"),
             ("called with the graph", "compile_with"),
             ("what `compile` checks", "require_backend"),
         ),
