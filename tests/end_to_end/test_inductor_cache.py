@@ -1,14 +1,10 @@
 """Inductor's cache on disk: what one process has compiled, the next one loads."""
 
-import copy
 import json
-import pickle
 import subprocess
 import sys
 
 import pytest
-
-from framesmith.graph.torch_sources import TorchSource
 
 PROGRAM = """
 import json, sys
@@ -22,12 +18,6 @@ compiled = frontend.compile(lambda x: model(x).sum(), backend="inductor")
 compiled(torch.ones(3, 4)).backward()
 print(json.dumps({name: counters["inductor"][name] for name in ("fxgraph_cache_hit", "fxgraph_cache_miss")}))
 """
-
-
-def test_a_source_is_copied_with_what_it_says():
-    source = TorchSource(3, "the graph's weight")
-    assert pickle.loads(pickle.dumps(source)) == copy.deepcopy(source) == copy.copy(source) == source
-    assert pickle.loads(pickle.dumps(source)).name == source.name
 
 
 @pytest.mark.inductor

@@ -35,10 +35,6 @@ class TorchSource(torch._guards.Source):
         object.__setattr__(self, "trace", trace)
         object.__setattr__(self, "label", label)
 
-    def __reduce__(self) -> tuple[type["TorchSource"], tuple[int, str]]:
-        # inductor's cache on disk holds sources; torch's class makes copies from its own fields, of which it has none
-        return TorchSource, (self.trace, self.label)
-
     @property
     def ours(self) -> Source | None:
         """Our source; None once the trace has ended."""
