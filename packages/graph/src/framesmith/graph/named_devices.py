@@ -26,7 +26,7 @@ def settle_devices(result: object, kwargs: Mapping[str, object]) -> str | None:
         if device.type not in _EVERYWHERE and not _is_there(device):
             return f"the process has no device {device}"
         # There is one CPU, whatever the index.
-        if device.index is not None and device.type == "cpu" and isinstance(tensor, FakeTensor):
+        if device.type == "cpu" and device != _CPU and isinstance(tensor, FakeTensor):
             tensor.fake_device = _CPU
     return None
 
@@ -35,6 +35,7 @@ def settle_devices(result: object, kwargs: Mapping[str, object]) -> str | None:
 def _is_there(device: torch.device) -> bool:
     try:
         module = torch.get_device_module(device.type)
-        return bool(module.is_available()) and (device.index or 0) < module.device_count()
+        count: int = module.device_count() if module.is_available() else 0
+        return (device.index or 0) < count
     except (RuntimeError, AttributeError):  # no module, or one that does not say
         return False

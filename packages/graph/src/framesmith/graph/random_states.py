@@ -1,10 +1,13 @@
 """The states of random number generators while a backend compiles: what it draws, to time kernels on, is not for the program to see."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import torch
+
+_is_cuda_in_use: Final[Callable[[], bool]] = torch.cuda.is_initialized
 
 
 @contextmanager
@@ -24,6 +27,6 @@ def unseen_draws() -> Iterator[None]:
 
 def _cuda_generator() -> torch.Generator | None:
     # A stream that is being captured refuses questions about its state; one that is not in use yet has drawn nothing.
-    if not torch.cuda.is_initialized() or torch.cuda.is_current_stream_capturing():
+    if not _is_cuda_in_use() or torch.cuda.is_current_stream_capturing():
         return None
     return torch.cuda.default_generators[torch.cuda.current_device()]

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 Value: TypeAlias = Any  # any value of the program
 # Loops over an iterator ask `next`, not `for`, which would call its `__iter__` once more.
-MISSING = object()
+MISSING: Value = object()
 
 
 def extreme(
