@@ -9,8 +9,8 @@ from itertools import pairwise
 from types import CodeType
 
 from framesmith.bytecode import exception_table, line_table, stack_depth
-from framesmith.bytecode.code_parts import CodeParts
-from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.code_parts import CodeParts, require_parts
+from framesmith.bytecode.errors import AssembleError, make_unknown_instruction
 from framesmith.bytecode.exception_table import TableRow
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import (
@@ -40,8 +40,7 @@ def assemble(parts: CodeParts) -> CodeType:
 
     Raises AssembleError for what cannot be encoded, TypeError for what is no CodeParts.
     """
-    if not isinstance(parts, CodeParts):
-        raise TypeError(f"assemble() got {parts!r}, which is no CodeParts; pass what disassemble(code) gives")
+    require_parts("assemble()", parts)
     constants = ConstantPool(parts.constants)
     names = NamePool(parts.names, "global or attribute name")
     numbers = _numbers(parts, constants, names)
@@ -82,9 +81,7 @@ def _numbers(parts: CodeParts, constants: ConstantPool, names: NamePool) -> list
     for instruction in parts.instructions:
         kind = KINDS.get(instruction.name)
         if kind is None:
-            raise AssembleError(
-                f"{parts.qualname}: no instruction {instruction.name!r} in this version of CPython"
-            )
+            raise make_unknown_instruction(instruction.name, parts.qualname)
         try:
             numbers.append(encoders[kind](instruction))
         except (ValueError, TypeError, IndexError) as error:

@@ -42,3 +42,9 @@ class CodeParts:
         # An argument that is a cell has one slot, which MAKE_CELL turns from the one into the other.
         own = set(self.varnames)
         return [*self.varnames, *(name for name in self.cellvars if name not in own), *self.freevars]
+
+
+def require_parts(call: str, value: object) -> None:
+    """Raises TypeError, which names the call and says how to get them, for what is no CodeParts."""
+    if not isinstance(value, CodeParts):
+        raise TypeError(f"{call} got {value!r}, which is no CodeParts; pass what disassemble(code) gives")

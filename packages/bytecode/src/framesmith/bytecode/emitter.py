@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import NamedTuple, final
 
 from framesmith.bytecode import stack_depth
-from framesmith.bytecode.code_parts import CodeParts
-from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.code_parts import CodeParts, require_parts
+from framesmith.bytecode.errors import AssembleError, make_unknown_instruction
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
-from framesmith.bytecode.opcodes import NO_FALL_THROUGH, VERSION
+from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, VERSION
 
 
 @final
@@ -33,6 +33,7 @@ class Emitter:
     """
 
     def __init__(self, parts: CodeParts, depth: int = 0) -> None:
+        require_parts("Emitter()", parts)
         self.parts = parts
         self.position: Position = NOWHERE
         self.depth: int | None = depth
@@ -49,8 +50,11 @@ class Emitter:
     def append(self, instruction: Instruction) -> Instruction:
         """Append an existing instruction (its position is kept) and update the depth.
 
-        Raises AssembleError if it pops an empty stack or jumps to a label known at another depth.
+        Raises AssembleError if this Python has no such instruction, if it pops an empty stack or jumps to a label known at
+        another depth.
         """
+        if instruction.name not in KINDS:
+            raise make_unknown_instruction(instruction.name, self.parts.qualname)
         self.parts.instructions.append(instruction)
         self._covered.append(self._covers[-1] if self._covers else None)
         if self.depth is None:

@@ -50,6 +50,13 @@ class ResumeError(BytecodeError):
     """A continuation was asked for at an operation or with a layout that does not fit the code."""
 
 
+def make_unknown_instruction(name: str, qualname: str) -> AssembleError:
+    """The error for a name that no instruction of the Python that runs has."""
+    return AssembleError(
+        f"{qualname}: no instruction {name!r} in this version of CPython; the functions in `emitting` know what to write on each"
+    )
+
+
 def require_code(value: object) -> None:
     """Raises TypeError, which says how to get at the code, for what is no code object."""
     if not isinstance(value, CodeType):

@@ -10,7 +10,7 @@ Not here: writing instructions that suit the Python that runs (`emitting`), and 
 from collections.abc import Sequence
 from typing import Final
 
-from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.code_parts import CodeParts, require_parts
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import Instruction
 
@@ -25,6 +25,7 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     `target` is in. In front of a CALL means in front of the whole call. What they pop they have to push again.
     Raises AssembleError where CPython knows what comes behind an instruction: behind FOR_ITER's exit and behind a yield.
     """
+    require_parts("insert_before()", parts)
     index = parts.index_of().get(target)
     if index is None:
         raise AssembleError(f"{target.name} is not an instruction of {parts.qualname}")
