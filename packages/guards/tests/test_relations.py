@@ -213,3 +213,14 @@ def test_hooks_for_saved_tensors_are_no_other_state():
     state = guards(GlobalState.capture())
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
         assert passes(state, {})
+
+
+def test_the_text_of_the_global_state_says_what_is_switched():
+    """Entries that differ in this alone are told apart by it."""
+    assert GlobalState.capture().text().endswith("is unchanged")
+    with torch.no_grad():
+        assert GlobalState.capture().text().endswith("is unchanged: gradients off")
+    with torch.inference_mode(), torch.autocast("cpu"):
+        assert GlobalState.capture().text().endswith("is unchanged: gradients off, inference mode, autocast")
+    with torch.autograd.forward_ad.dual_level():
+        assert GlobalState.capture().text().endswith("is unchanged: forward-mode differentiation")

@@ -56,6 +56,17 @@ class StateSnapshot:
         """Whether torch-function modes had an effect (torch functions were not disabled); `check` compares this too."""
         return self.fields.get("torch_function_all_disabled") is False
 
+    @property
+    def records_gradients(self) -> bool:
+        """Whether grad mode was on."""
+        return self.fields.get("grad_mode") is not False
+
+    @property
+    def has_autocast(self) -> bool:
+        """Whether autocast was on for some device."""
+        state = self.fields.get("autocast_state")
+        return isinstance(state, dict) and any(state.get("enabled", ()))
+
     def changes(self) -> list[str]:
         """What differs now, one phrase a field."""
         now = StateSnapshot().fields

@@ -90,7 +90,19 @@ class GlobalState(Relation):
         return f"the global state of torch changed: {'; '.join(changes)}"
 
     def text(self) -> str:
-        return "torch's global state (grad mode, autocast, default dtype, modes, levels) is unchanged"
+        # what tells the entries of one function apart that differ in this alone
+        special = {
+            "gradients off": not self.switches.records_gradients,
+            "inference mode": self.inference,
+            "autocast": self.switches.has_autocast,
+            "torch-function modes": bool(self.function_modes),
+            "dispatch modes": bool(self.dispatch_modes),
+            "functorch levels": bool(self.functorch_levels),
+            "forward-mode differentiation": self.forward_ad_level >= 0,
+        }
+        inside = ", ".join(name for name, is_on in special.items() if is_on)
+        state = "torch's global state (grad mode, autocast, default dtype, modes, levels) is unchanged"
+        return f"{state}: {inside}" if inside else state
 
     def _stacks(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in _STACK_FIELDS.values())
