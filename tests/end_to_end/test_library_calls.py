@@ -84,6 +84,23 @@ def test_breaks_are_at_the_line_of_the_user(program, args):
     assert all(file == __file__ for file, _ in places)
 
 
+def test_a_message_that_is_logged_is_output_in_order():
+    logger = logging.getLogger("of a library call that logs")
+
+    def program(x):
+        y = x + 1
+        logger.warning("shown")
+        return y * 2
+
+    compiled = frontend.compile(program, backend="eager")
+    compiled(X)
+    first = frontend.explain(compiled)().breaks[0]
+    assert (first.kind, first.detail) == ("print-or-log", "a message is logged")
+    logger.setLevel(logging.ERROR)
+    logger.isEnabledFor(logging.WARNING)
+    assert not frontend.explain(program)(X).breaks
+
+
 def test_one_entry_before_the_call_and_one_behind_it():
     state = {"numbers": [1, 2], "module": nn.Linear(2, 2), "opaque": Opaque()}
     places, entries = breaks_of(copies, X, state)

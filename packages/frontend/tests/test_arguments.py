@@ -61,6 +61,23 @@ def test_an_unknown_option_of_inductor_is_an_error_before_any_call() -> None:
         frontend.compile(double, options={"max_autotun": True})
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"max_autotune": "yes"}, "'max_autotune' was given 'yes', a str; it takes bool"),
+        ({"triton.cudagraphs": 3}, "'triton.cudagraphs' was given 3, an int; it takes bool"),
+        ({"epilogue-fusion": None}, "'epilogue-fusion' was given None; it takes bool"),
+    ],
+)
+def test_an_option_of_inductor_with_a_value_of_another_type_is_an_error_before_any_call(
+    options, said
+) -> None:
+    with pytest.raises(frontend.InvalidArgument, match=said):
+        frontend.compile(double, options=options)
+    # what may be more than one class is left to inductor
+    frontend.compile(double, options={"epilogue_fusion": True, "coordinate_descent_tuning": False})
+
+
 def test_a_backend_is_registered_with_a_callable_and_a_text() -> None:
     with pytest.raises(TypeError, match="got 3"):
         frontend.register_backend(lambda module, inputs: module, name=3)

@@ -68,6 +68,13 @@ def test_a_mark_names_what_is_no_dimension(mark: str) -> None:
             function(value, 0)
 
 
+def test_a_range_that_no_size_fits_is_an_error_at_the_mark() -> None:
+    x = torch.ones(2, 3)
+    with pytest.raises(frontend.InvalidArgument, match=r"min=5 and max=2, which no size fits"):
+        frontend.mark_dynamic(x, 0, min=5, max=2)
+    assert not x.__dict__
+
+
 def test_a_failed_mark_leaves_no_mark() -> None:
     x = torch.ones(2, 3)
     with pytest.raises(IndexError):

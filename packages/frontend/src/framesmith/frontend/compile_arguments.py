@@ -12,10 +12,10 @@ from framesmith.frontend.errors import InvalidArgument, UnsupportedInterpreter
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.torch_settings import default_backend
-from framesmith.graph.backend import inductor_options, is_known_backend, list_backends
+from framesmith.graph.backend import inductor_option_type, inductor_options, is_known_backend, list_backends
 from framesmith.graph.errors import UnknownBackend
 from framesmith.graph.options import Backend
-from framesmith.guards.kinds.base import show_value
+from framesmith.guards.kinds.base import describe_value, show_value
 
 MODES: Final = (
     "default",
@@ -99,15 +99,21 @@ def require_backend(backend: object) -> str | Backend:
 
 
 def check_inductor_options(options: Mapping[str, object]) -> None:
-    """Raises InvalidArgument for a name that inductor does not have; loads inductor's settings if there are options."""
+    """Raises InvalidArgument for a name that inductor does not have, and for a value of another type than the option has;
+    loads inductor's settings if there are options."""
     if not options:
         return
     known = inductor_options()
-    for name in options:
+    for name, value in options.items():
         # dashes as in `torch.compile(options=...)`, which replaces them in the same way
         if name.replace("-", "_") not in known:
             raise InvalidArgument(
                 f"inductor has no option {name!r}{near_miss(name, known)}; torch._inductor.list_options() names those it has"
+            )
+        kind = inductor_option_type(name.replace("-", "_"))
+        if kind is not None and not isinstance(value, kind):
+            raise InvalidArgument(
+                f"inductor's option {name!r} was given {describe_value(value)}; it takes {kind.__name__}"
             )
 
 

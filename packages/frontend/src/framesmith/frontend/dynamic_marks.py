@@ -11,7 +11,7 @@ from typing import Final, final
 import torch
 
 from framesmith.frontend.argument_checks import make_argument_error, require_dimensions
-from framesmith.frontend.errors import DynamicSizeFixed, SizeOutOfRange
+from framesmith.frontend.errors import DynamicSizeFixed, InvalidArgument, SizeOutOfRange
 from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.frontend.user_lines import function_text, with_source
@@ -50,6 +50,10 @@ def mark_dynamic(
     for name, bound in (("min", min), ("max", max)):
         if bound is not None and type(bound) is not int:
             raise make_argument_error(call, bound, f"an int or None as {name}")
+    if min is not None and max is not None and min > max:
+        raise InvalidArgument(
+            f"{call} got min={min} and max={max}, which no size fits; pass a min that is at most max"
+        )
     _mark(call, tensor, DYNAMIC_MARK, index)
     if min is not None or max is not None:
         ranges: set[SizeRange] = tensor.__dict__.setdefault(_RANGE_MARK, set())

@@ -218,6 +218,12 @@ def inductor_options() -> Mapping[str, object]:
     return settings
 
 
+def inductor_option_type(name: str) -> type | None:
+    """The class of which the values of an option of inductor are; None where that is not one class."""
+    declared: object = _load_module("inductor options").get_type(name)
+    return declared if isinstance(declared, type) else None
+
+
 def _load_module(name: str) -> ModuleType:
     return importlib.import_module(_LOADED_LATER[name])
 

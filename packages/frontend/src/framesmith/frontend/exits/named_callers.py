@@ -23,7 +23,7 @@ from framesmith.frontend.tracing.frame_places import places_of
 from framesmith.frontend.tracing.library_calls import is_library_code
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.break_kinds import NATIVE_CALL, PRINT_OR_LOG
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod
@@ -96,7 +96,7 @@ def _make_class_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) ->
 
 @ROWS.entry(DIRECTIVES, ("logging", "Logger._log"))
 def _log_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    raise GraphBreak(NATIVE_CALL, "a message is logged")
+    raise GraphBreak(PRINT_OR_LOG, "a message is logged")
 
 
 @ROWS.entry(DIRECTIVES, ("logging", "Logger.isEnabledFor"))
@@ -112,7 +112,7 @@ def _ask_for_level(tx: TraceContext, logger: Tracker, level: Tracker) -> Tracker
             # fills the cache that is read below, and has no other effect
             real.isEnabledFor(asked)
         if cache.contains(tx, known).truth(tx) is not True:
-            raise GraphBreak(NATIVE_CALL, "a logger is asked for a level for the first time")
+            raise GraphBreak(PRINT_OR_LOG, "a logger is asked for a level for the first time")
     function = logging.Logger.isEnabledFor
     assert isinstance(function, FunctionType)
     return FunctionTracker(function, Pinned(function, "Logger.isEnabledFor")).bind(tx, (logger, level), {})
