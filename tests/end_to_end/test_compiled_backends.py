@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from tests.end_to_end.support import check
+from tests.end_to_end.support import check, check_source
 from torch.overrides import TorchFunctionMode
 
 from framesmith import frontend
@@ -164,3 +164,29 @@ def test_random_integers_within_bounds(bounds: tuple[int, ...]) -> None:
         return y + x
 
     check(f, torch.ones(4), backend="aot_eager")
+
+
+def test_a_graph_that_raises_has_drawn_what_the_program_draws() -> None:
+    """The operations before the one that raised run again, and the generator starts where the program did."""
+    check_source(
+        """
+import torch
+table = torch.linspace(0.1, 1, 20)
+log = []
+turn = [0]
+def args(): return [torch.ones(2)]
+def f(x):
+    turn[0] += 1
+    index = torch.tensor([3, 30 * (turn[0] % 2)])
+    noise = torch.randn_like(x)
+    log.append(1)
+    x.add_(1)
+    try: return torch.index_select(table, 0, index) * torch.rand_like(x) + noise
+    except IndexError as error: log.append(str(error))
+    finally: log.append(torch.rand(2))
+    return noise
+""",
+        calls=4,
+        backend="aot_eager",
+        backward=False,
+    )

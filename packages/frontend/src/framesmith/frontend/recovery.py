@@ -99,6 +99,8 @@ class Recovery:
             raise Unrecoverable  # what has written or drawn already must not run a second time
         # before `give`: values that are given and not taken would be found by the next call of this thread
         check_made(partial.entry.loads, made)
+        if found.known is None:
+            self.failures.draws.take_back()  # the captured operations run again, and draw again
         partial.replay.give(self.failures, found.known, error if ran else None)
         return partial.entry, scope
 

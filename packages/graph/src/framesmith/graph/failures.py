@@ -30,8 +30,10 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE
 from framesmith.graph.captured_module import run_form_of
 from framesmith.graph.data_errors import may_have_effects, operator_name
+from framesmith.graph.draws import Draws
 from framesmith.graph.interruptions import is_interruption
 from framesmith.graph.leaf_inputs import Marks
+from framesmith.graph.options import GraphOptions
 from framesmith.graph.purity import IMPURE, is_collective, is_random, is_switch
 
 STEP: Final = "framesmith_step"
@@ -94,6 +96,13 @@ class Failures:
 
     module: fx.GraphModule
     start: Ambient
+    draws: Draws = field(default_factory=Draws)
+
+    def watch(
+        self, call: Callable[..., tuple[object, ...]], options: GraphOptions
+    ) -> Callable[..., tuple[object, ...]]:
+        """The call of the graph, which keeps what `find` cannot know afterwards where the backend runs something else."""
+        return call if options.runs_as_captured else self.draws.watch(call, self.module.graph)
 
     def find(self, error: BaseException, inputs: Callable[[], Sequence[object]]) -> FailedOperation | None:
         """The operation at which the graph raised; None if the captured operations do not raise.
@@ -180,9 +189,10 @@ class Failures:
         # fx would write the node into the message of the exception.
         interpreter.extra_traceback = False
         try:
-            # The run that failed has drawn its numbers; this one must not move the program's generator on the CPU.
+            # This run draws what the one that failed has drawn, and must not move the program's generator on the CPU.
             # Nor are hooks of the program asked once more to pack what is saved for a backward pass.
             with torch.random.fork_rng(devices=[]), saved_tensors_hooks(_same, _same):
+                self.draws.take_back()
                 interpreter.run(*copies)
         except Exception:
             return {node.name for node in interpreter.env}

@@ -286,6 +286,13 @@ def on_plain_tensors(
     return run
 
 
+def adapt_call(
+    call: Callable[..., Sequence[object]], module: fx.GraphModule, backend: str, used: Sequence[Input]
+) -> Callable[..., tuple[object, ...]]:
+    """What a backend made, as an entry calls it: with a tuple for its result, and with inputs of subclasses."""
+    return on_plain_tensors(returns_tuple(call, module, backend), module, used)
+
+
 def has_operations(graph: fx.Graph) -> bool:
     """Whether the graph has an operation left, so that a backend is needed."""
     return has_work(graph)

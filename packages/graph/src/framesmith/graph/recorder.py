@@ -470,13 +470,13 @@ class Recorder:
             used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
             given = (module, groups, used, self._start, self._world.for_backend()[1], self._reliance)
             made = finishing.call_backend(self.options, *given)
-        call = finishing.returns_tuple(made, module, self.options.backend_name)
-        call = as_inference_tensors(finishing.on_plain_tensors(call, module, used), module, self._start)
+        call = finishing.adapt_call(made, module, self.options.backend_name, used)
+        call, failures = as_inference_tensors(call, module, self._start), Failures(module, self._start)
         return CompiledSubgraph(
-            call=restore_histories(call, dead),
+            call=failures.watch(restore_histories(call, dead), self.options),
             inputs=tuple(entry.source for entry in used),
             outputs=finishing.count_results(module.graph),
-            failures=Failures(module, self._start),
+            failures=failures,
             positions=positions,
             graph_module=module,
             mutated=find_written_inputs(used, self._inputs.versions),
