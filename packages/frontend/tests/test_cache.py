@@ -2,7 +2,9 @@
 `frame_hooks`."""
 
 import dataclasses
+import functools
 import gc
+import inspect
 import sys
 import weakref
 from types import FunctionType
@@ -188,6 +190,35 @@ def test_a_recompilation_is_noted_with_the_users_names() -> None:
     misses = [Examination([failure, failure], frozenset()), Examination([failure], frozenset())]
     records.record_recompile(history, names, misses)
     assert history.recompiles == ["plain: n == 3"]
+
+
+def _timed(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args[1:], **kwargs)
+
+    return wrapper
+
+
+def test_a_function_below_a_wrapper_of_a_library_goes_by_its_own_names() -> None:
+    @torch.inference_mode()
+    @torch.no_grad()
+    def sample(x, *, scale):
+        return x * scale
+
+    names = UserNames(FunctionStart(sample), None)
+    line = inspect.unwrap(sample).__code__.co_firstlineno
+    assert names.function.endswith("sample") and names.begins == f"({__file__}:{line})"
+    assert names.text("args[0]: dtype; kwargs['scale']: value; args: length") == (
+        "x: dtype; scale: value; the positional arguments: length"
+    )
+
+
+def test_a_wrapper_of_the_program_goes_by_its_own_names() -> None:
+    """It may hand over other arguments than it was given."""
+    names = UserNames(FunctionStart(_timed(lambda x: x)), None)
+    assert names.function == "_timed.<locals>.wrapper"
+    assert names.text("args[0]: dtype") == "args[0]: dtype"
 
 
 # -- origins ----------------------------------------------------------------------------------------

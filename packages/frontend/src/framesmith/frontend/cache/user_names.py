@@ -3,6 +3,7 @@
 local_1_hidden, cell_0_scale        the variables `hidden` and `scale`
 stack_0_1                           the expression that computed it: `random.random()`
 args[0] of Module._call_impl        the parameter `x` of `Net.forward`
+args[0] below @torch.no_grad()      the parameter `x` of the decorated function
 program.helper, in program.py       the global `helper`
 
 The texts of sources themselves are in `guards.sources`.
@@ -22,7 +23,7 @@ from framesmith.frontend.errors import DynamicSizeFixed
 from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.stack_expressions import stack_expression
-from framesmith.frontend.user_lines import function_text, place_text
+from framesmith.frontend.user_lines import function_text, is_library_file, place_text
 
 _VARIABLE: Final = re.compile(r"\b(?:local_\d+_(\w+)|cell_\d+_(\w+)(?:\.cell_contents)?)")
 _ON_STACK: Final = re.compile(r"\bstack_(\d+)_(\d+)\b")
@@ -44,11 +45,14 @@ class UserNames:
     def __init__(self, start: FunctionStart | ContinuationStart, definition: MethodDefinition | None) -> None:
         self._frames: Sequence[FrameLayout] = () if isinstance(start, FunctionStart) else start.point.frames
         self._own = str(start.namespace.get("__name__", ""))
-        self._forward = _forward_of(definition)
-        self.code: CodeType = start.code if self._forward is None else self._forward.__code__
+        forward = _forward_of(definition)
+        self._behind = _decorated_by(start) if forward is None else forward
+        # `args` of `_call_impl` begins behind `self`
+        self._skipped = 0 if forward is None else 1
+        self.code: CodeType = start.code if self._behind is None else self._behind.__code__
         cls = None if definition is None else definition.cls
         self.function = (
-            self.code.co_qualname if self._forward is None or cls is None else f"{cls.__qualname__}.forward"
+            self.code.co_qualname if forward is None or cls is None else f"{cls.__qualname__}.forward"
         )
 
     @property
@@ -67,7 +71,7 @@ class UserNames:
             text = _ON_STACK.sub(lambda found: self._expression(int(found[1]), int(found[2])), text)
             text = _OTHERS.sub(_UNNAMED, _VARIABLE.sub(lambda found: str(found[1] or found[2]), text))
             text = _HIDDEN.sub(_UNNAMED, text)
-        if self._forward is not None:
+        if self._behind is not None:
             # single arguments first: what is left of `args` then is the tuple itself
             text = _POSITIONAL.sub(lambda found: self._parameter(int(found[1])) or found[0], text)
             text = _BY_KEYWORD.sub(r"\1", text)
@@ -95,14 +99,14 @@ class UserNames:
         return stack_expression(layout.code, layout.index, slot) or _UNNAMED
 
     def _parameter(self, index: int) -> str | None:
-        assert self._forward is not None
+        assert self._behind is not None
         names = [
             one.name
-            for one in inspect.signature(self._forward).parameters.values()
+            for one in inspect.signature(self._behind).parameters.values()
             if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
         ]
-        # `args` of `_call_impl` begins behind `self`
-        return names[index + 1] if index + 1 < len(names) else None
+        index += self._skipped
+        return names[index] if index < len(names) else None
 
 
 def _forward_of(definition: MethodDefinition | None) -> FunctionType | None:
@@ -112,3 +116,18 @@ def _forward_of(definition: MethodDefinition | None) -> FunctionType | None:
     # a decorator that sets `__wrapped__` has parameters `*args, **kwargs`: the names wanted are those behind it
     found = inspect.unwrap(definition.cls.forward)
     return found if isinstance(found, FunctionType) else None
+
+
+def _decorated_by(start: FunctionStart | ContinuationStart) -> FunctionType | None:
+    """The function that a library's wrapper of `*args, **kwargs` hands its arguments to as they are, as that of
+    `torch.no_grad()` does. A wrapper of the program may hand over others, so it goes by its own names."""
+    if not isinstance(start, FunctionStart) or start.definition is not None:
+        return None
+    found = start.function
+    while (
+        is_library_file(found.__code__.co_filename)
+        and not found.__code__.co_argcount + found.__code__.co_kwonlyargcount
+        and type(behind := vars(found).get("__wrapped__")) is FunctionType
+    ):
+        found = behind
+    return None if found is start.function else found
