@@ -23,6 +23,12 @@ def as_number(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.float64, copy=True)
 
 
+def as_tensor(number: float) -> torch.Tensor:
+    """A tensor of Python's precision for a number of the program; no mode or default device is asked."""
+    with torch._C.DisableTorchFunction():
+        return torch.scalar_tensor(number, dtype=torch.float64, device="cpu")
+
+
 _Number: TypeAlias = torch.Tensor | float
 
 
@@ -97,6 +103,11 @@ _ARITHMETIC: Final = frozenset(
         operator.mod, operator.pow, operator.neg, operator.pos, operator.abs,
     ))
 )  # fmt: skip
+
+
+def mark_number(node: fx.Node) -> None:
+    """Note that eager has a number where the graph has this input (`as_tensor`)."""
+    node.meta[_IS_NUMBER] = True
 
 
 def is_number(node: fx.Node) -> bool:

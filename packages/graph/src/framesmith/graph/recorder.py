@@ -89,7 +89,7 @@ class Recorder:
         self._attributes = Attributes()
         self._symbols = SymbolNodes(self._world, self._symbol_input)
         self._offsets = StorageOffsets()
-        self._takes_float = self.fixes_floats = False
+        self._takes_float = self.fixes_floats = self.has_floats = False
         self._reliance = Reliance(self.options.runs_as_captured, self.options.backend)
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []

@@ -12,12 +12,14 @@ from collections.abc import Callable, Hashable
 from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 
 import torch
+from torch import fx
 
+from framesmith.graph import numbers
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, ShapeExpression
-from framesmith.guards.sources import Computed, TensorSize
-from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, fold
+from framesmith.guards.sources import CallResult, Computed, TensorSize
+from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, Writer, fold
 from framesmith.variables.core.unspecialized import break_on_changing_value, is_computed_unspecialized
 from framesmith.variables.graph_nodes.graph_values import (
     CONVERSIONS,
@@ -108,6 +110,7 @@ class ComputedNumber(GraphValue):
         self, tx: TraceContext, value: Number, source: Source, size: int = 1, recipe: Recipe | None = None
     ) -> None:
         self._tx = tx
+        tx.graph.has_floats = True
         self.value = value
         self.source: Source = source
         self.size = size
@@ -218,11 +221,7 @@ class ComputedNumber(GraphValue):
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
         """An input of the graph, or a node that computes it from
         symbolic ints; the value, guarded, where neither is possible."""
-        return self.output_node()
-
-    def output_node(self) -> NodeOrNumber:
-        """As `graph_node`."""
-        tx, value = self._tx, self.value
+        value = self.value
         if self.recipe is not None:
             function, operands = self.recipe
             return tx.graph.call(
@@ -235,6 +234,29 @@ class ComputedNumber(GraphValue):
         if type(value) is int and abs(value) < LARGEST_SYMBOLIC:
             return tx.graph.number_input(self.source, value, is_unspecialized=self._is_unspecialized)
         return self.as_python_constant()
+
+    def output_node(self) -> NodeOrNumber:
+        """As `graph_node`; of a float that such a node cannot be, the tensor."""
+        tx = self._tx
+        return self.tensor_node(tx) if self.is_tensor_in_graph(tx) else self.graph_node(tx)
+
+    def is_tensor_in_graph(self, tx: TraceContext) -> bool:
+        """Whether the graph takes it as a tensor: a float, for a backend that would compute with a number by sympy's rules."""
+        return type(self.value) is float and self.recipe is None and not tx.graph.runs_as_captured
+
+    def tensor_node(self, tx: TraceContext) -> fx.Node:
+        """The input of the graph that is a tensor of the number, of Python's precision."""
+        tx.graph.keeps_numbers = True
+        with tx.graph.pause_recording():
+            tensor = numbers.as_tensor(self.value)
+        node = tx.graph.tensor_input(CallResult(self.source, numbers.as_tensor), tensor)
+        numbers.mark_number(node)
+        return node
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The output of the graph; the number in it, where that is a tensor."""
+        expression = super().reconstruct(writer)
+        return f"{expression}.item()" if self.is_tensor_in_graph(self._tx) else expression
 
     def describe(self) -> str:
         """The type and the formula, for messages."""

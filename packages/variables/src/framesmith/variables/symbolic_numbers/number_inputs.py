@@ -36,9 +36,6 @@ def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
 def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker | None:
     """A symbol for an int, a formula for a float; None where the backend or the value does not allow one."""
     if isinstance(value, float):
-        # A backend that traces again would compute with a symbolic float by sympy's rules (ADR 0011).
-        if not tx.graph.runs_as_captured:
-            return None
         # Its type alone: what the trace decides on the number adds guards of its own.
         tx.guard(source, TypeIs(float))
         return ComputedNumber(tx, value, source)

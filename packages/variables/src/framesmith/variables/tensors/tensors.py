@@ -51,6 +51,7 @@ from framesmith.variables.objects.hidden_overrides import check_no_override
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
+from framesmith.variables.tensors.number_operands import OPERATORS, as_operand, is_changing_float
 from framesmith.variables.tensors.subscripts import (
     index_by_slices,
     parts_of,
@@ -249,6 +250,7 @@ class TensorTracker(GraphValue):
         asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
+        other = as_operand(tx, [self.fake], other) if symbol in OPERATORS else other
         # No exact quotient here: eager too leaves a change in place to torch's kernel.
         return record(tx, INPLACE_FUNCTIONS[symbol], (self, round_number(tx, self, other)))
 
@@ -264,6 +266,7 @@ class TensorTracker(GraphValue):
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
         _refuse_beside_number(tx, self, other)
+        other = as_operand(tx, [self.fake], other)
         return record(tx, COMPARISONS[symbol], (round_number(tx, other, self), round_number(tx, self, other)))
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
@@ -464,9 +467,20 @@ def _refuse_beside_number(tx: TraceContext, left: Tracker, right: Tracker) -> No
             other.unsupported("an operator with a number that an optimizer read from a tensor")
 
 
+def _beside(tx: TraceContext, tensor: Tracker, value: Tracker) -> Tracker:
+    return as_operand(tx, [tensor.fake], value) if isinstance(tensor, TensorTracker) else value
+
+
 def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
     """A node of the function of `operator`; powers and quotients of numbers are computed as Python does."""
     _refuse_beside_number(tx, left, right)
+    if is_changing_float(tx, left) and isinstance(right, TensorTracker) and not is_number(tx, right):
+        if symbol == "/":
+            return record_operator(tx, "*", record(tx, "reciprocal", (right,)), left)
+        if symbol in ("*", "+"):
+            left, right = right, left  # as the reflected operators of tensors do
+    if symbol in OPERATORS:
+        left, right = _beside(tx, right, left), _beside(tx, left, right)
     if symbol == "**" and _is_tensor_beside_number(tx, left, right):
         return record(tx, numbers.raise_tensor, (left, right))
     if symbol == "/" and _is_tensor_beside_number(tx, right, left):

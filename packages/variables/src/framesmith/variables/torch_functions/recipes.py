@@ -17,8 +17,10 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
+from framesmith.variables.tensors.number_operands import as_operand
 from framesmith.variables.tensors.tensors import TensorTracker, is_number, round_number
 from framesmith.variables.torch_functions.graph_calls import Target, graph_call, record_function
+from framesmith.variables.torch_functions.list_floats import LIST_FUNCTIONS, make_list_row
 
 ROWS: Final = Rows()
 
@@ -42,9 +44,11 @@ def _find_tensor_factor(
 ) -> Tracker | None:
     """The factor that is given by this name, the only one, beside so many operands, where the graph can take it as a tensor. Any
     other form is left to torch, also one that is wrong; a graph that runs as it is gets the number."""
-    if len(args) != count or set(kwargs) != {name} or not _stays_tensor(kwargs[name], *args):
+    if len(args) != count or set(kwargs) != {name}:
         return None
-    return None if tx.graph.runs_as_captured else kwargs[name]
+    fakes = [one.fake for one in args if isinstance(one, TensorTracker)]
+    value = as_operand(tx, fakes, kwargs[name].realize()) if len(fakes) == count else kwargs[name]
+    return None if not _stays_tensor(value, *args) or tx.graph.runs_as_captured else value
 
 
 def _make_fused_row(target: Target) -> Callable[..., Tracker]:
@@ -112,6 +116,9 @@ def _make_weight_row(target: Target) -> Callable[..., Tracker]:
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         first, *_, weight = (one.realize() for one in args) if len(args) == 3 else (None, None)
         wide = isinstance(first, TensorTracker) and first.fake.dtype in _EXACT
+        if isinstance(first, TensorTracker) and weight is not None and wide:
+            weight = as_operand(tx, [first.fake], weight)
+            args = (*args[:2], weight)
         # Where the backend runs the graph itself, the operation gets the number.
         if weight is None or not wide or not is_number(tx, weight) or tx.graph.runs_as_captured:
             return graph_call(tx, target, args, kwargs)
@@ -211,6 +218,7 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch.Tensor.sub, _make_scaled_row("sub", "addcmul", -1)),
     (torch.Tensor.sub_, _make_scaled_row("sub_", "addcmul_", -1)),
     (torch.sub, _make_scaled_row(torch.sub, torch.addcmul, -1)),
+    (torch.lerp, _make_weight_row(torch.lerp)),
     (torch.Tensor.lerp, _make_weight_row("lerp")),
     (torch.Tensor.lerp_, _make_weight_row("lerp_")),
     (torch._foreach_add_, _make_each_row(torch._foreach_add_)),
@@ -224,8 +232,12 @@ _ROWS: Final[tuple[tuple[Callable[..., object], Callable[..., Tracker]], ...]] =
     (torch.Tensor.istft, _make_reference_row("istft")),
     (torch._is_any_true, _make_truth_row(torch._is_any_true, "any")),
 )
+_KNOWN: Final = dict(_ROWS)
 for _key, _handler in _ROWS:
-    ROWS.call(_key)(_handler)
+    if _key not in LIST_FUNCTIONS:
+        ROWS.call(_key)(_handler)
+for _key in LIST_FUNCTIONS:
+    ROWS.call(_key)(make_list_row(_key, _KNOWN.get(_key)))
 
 
 @ROWS.call(as_number)

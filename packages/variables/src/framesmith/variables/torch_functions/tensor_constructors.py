@@ -13,6 +13,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
+from framesmith.variables.tensors.number_operands import as_number_tensor
 from framesmith.variables.tensors.tensors import TensorTracker, is_number
 from framesmith.variables.torch_functions.graph_calls import graph_call
 from framesmith.variables.torch_functions.tensors_of_items import from_items
@@ -28,7 +29,7 @@ def _register(function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """The call in the graph; a break for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
-        given = args[0].realize() if len(args) == 1 else None
+        given = as_number_tensor(tx, args[0].realize()) if len(args) == 1 else None
         convert = tx.registry[TENSOR_SOURCES].get(type(given)) if given is not None else None
         if given is not None and convert is not None:
             return convert(tx, given, dict(kwargs), function is torch.tensor)

@@ -28,6 +28,7 @@ from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.operations.compare import compare
 from framesmith.variables.symbolic_numbers.computed_numbers import LARGEST_SYMBOLIC, ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import number
+from framesmith.variables.tensors.number_operands import as_number_tensor
 from framesmith.variables.tensors.tensors import TensorTracker, is_number
 from framesmith.variables.torch_functions.graph_calls import graph_call
 from framesmith.variables.torch_functions.method_rows import require_tensor
@@ -50,7 +51,7 @@ def extreme(tx: TraceContext, name: str, operands: Sequence[Tracker]) -> Tracker
     """`min(a, b)` and `max(a, b)` of floats that optimizers read: floats too, so that nothing has to be decided."""
     if not all(one.python_type is float or is_number(tx, one) for one in operands):
         return None
-    return record(tx, _EXTREMES[name], operands)
+    return record(tx, _EXTREMES[name], [as_number_tensor(tx, one) for one in operands])
 
 
 def _read(tx: TraceContext, tensor: Tracker) -> Tracker:
