@@ -102,7 +102,7 @@ def test_an_operation_in_place_returns_its_list(call, backend):
     check(f, [torch.ones(2), torch.ones(3)], [torch.zeros(2), torch.ones(3)], backend=backend)
 
 
-@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.inductor)])
 def test_gradients_of_what_is_scaled(backend):
     x = torch.randn(5, generator=torch.Generator().manual_seed(0), requires_grad=True)
     run("(x * v).sin() / (v + 2.5) + x ** 2 * v", x, calls=4, tolerance=1e-5, backend=backend)
@@ -244,6 +244,7 @@ def test_a_schedule_of_the_rate_takes_three_graphs(optimizer, schedule, foreach)
     assert backend.graphs <= 3, backend.graphs
 
 
+@pytest.mark.inductor
 @pytest.mark.parametrize("optimizer", ["SGD", "AdamW"])
 def test_a_schedule_of_the_rate_with_inductor(optimizer):
     expected = train(optimizer, "CosineAnnealingLR", lambda step: step)
