@@ -73,7 +73,8 @@ def _draws(node: fx.Node) -> bool:
 def _is_seeded(name: str) -> bool:
     """Whether torch says of the operator that writes that it draws."""
     packet = getattr(torch.ops.aten, name, None) if name.endswith("_") else None
-    return packet is not None and any(
+    # `__lt__` is a method of the table of operators itself.
+    return isinstance(packet, torch._ops.OpOverloadPacket) and any(
         torch.Tag.nondeterministic_seeded in getattr(packet, one).tags for one in packet.overloads()
     )
 

@@ -5,7 +5,7 @@ become arguments of a node: `graph_nodes.arguments`.
 """
 
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import torch
@@ -16,7 +16,7 @@ from torch.utils._device import DeviceContext
 
 from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, NumbersNeeded, register
 from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import CHANGING_VALUE, TENSOR_ITEM, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE, TENSOR_ITEM, UNSUPPORTED_VALUE
 from framesmith.graph.default_devices import entered_modes
 from framesmith.graph.infer import CallKind, operation_name, translate
 from framesmith.graph.number_calls import find_factors, find_numbers, round_numbers, with_numbers
@@ -54,6 +54,10 @@ ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
 RESULTS: Final = Table[type, ResultRule]("trackers of results")
 """Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
 
+_POWERS: Final[frozenset[object]] = frozenset(
+    {operator.pow, operator.ipow, torch.pow, "pow", "pow_", "__pow__", "__rpow__", "__ipow__"}
+)
+
 
 def record(
     tx: TraceContext,
@@ -74,9 +78,19 @@ def record_node(
     """Record a call of a function, or of a method given by name; the node, which has its example value.
 
     A float from which the operation computes a size, or on which it decides, is specialized. Where the operation reads
-    numbers out of tensors, it gets numbers in their place: `torch.zeros(n)`, `x[:n]`.
+    numbers out of tensors, it gets numbers in their place: `torch.zeros(n)`, `x[:n]`. A symbolic base or exponent is specialized
+    where a backend would have to differentiate the power, for which AOTAutograd has no rule.
     """
     keywords = kwargs or {}
+    if (
+        target in _POWERS
+        and not tx.graph.runs_as_captured
+        and _is_differentiated((*args, *keywords.values()))
+    ):
+        args = [_fix_numbers(value, int) for value in args]
+        keywords = {name: _fix_numbers(value, int) for name, value in keywords.items()}
+        if any(value.realize().is_run_time_number for value in (*args, *keywords.values())):
+            raise GraphBreak(BACKEND_LIMIT, "the gradient of a power with a number that is not known")
     try:
         return record_once(tx, target, args, keywords)
     except NumbersNeeded as needed:
@@ -122,29 +136,38 @@ def record_once(
         return _record_with_floats(tx, target, args, kwargs)
     except GraphBreak as reason:
         # Only after a failure: most operators take a symbolic truth, and then no guard is needed.
-        if reason.kind is not OPERATION_RAISES or not any(map(_has_truth, (*args, *kwargs.values()))):
+        if reason.kind is not OPERATION_RAISES or not any(
+            _has_number(value, bool) for value in (*args, *kwargs.values())
+        ):
             raise
-    fixed = {name: _fix_truths(value) for name, value in kwargs.items()}
-    return _record_with_floats(tx, target, [_fix_truths(value) for value in args], fixed)
+    fixed = {name: _fix_numbers(value, bool) for name, value in kwargs.items()}
+    return _record_with_floats(tx, target, [_fix_numbers(value, bool) for value in args], fixed)
 
 
-def _has_truth(value: Tracker) -> bool:
-    """Whether an argument is a symbolic truth whose value is known in this call, or a list or tuple with one."""
+def _is_differentiated(values: Iterable[Tracker]) -> bool:
+    return torch.is_grad_enabled() and any(
+        isinstance(fake := getattr(value.realize(), "fake", None), torch.Tensor) and fake.requires_grad
+        for value in values
+    )
+
+
+def _has_number(value: Tracker, cls: type) -> bool:
+    """Whether an argument is a symbolic number of this class whose value is known in this call, or a list or tuple with one."""
     value = value.realize()
     if isinstance(value, TupleTracker | ListTracker):
-        return any(map(_has_truth, value.items))
-    return value.is_run_time_number and value.python_type is bool and value.is_python_constant()
+        return any(_has_number(item, cls) for item in value.items)
+    return value.is_run_time_number and value.python_type is cls and value.is_python_constant()
 
 
-def _fix_truths(value: Tracker) -> Tracker:
-    """The argument with the symbolic truths as they are in this call."""
+def _fix_numbers(value: Tracker, cls: type) -> Tracker:
+    """The argument with the symbolic numbers of this class as they are in this call."""
     value = value.realize()
-    if not _has_truth(value):
+    if not _has_number(value, cls):
         return value
     if isinstance(value, TupleTracker):
-        return TupleTracker([*map(_fix_truths, value.items)], None, value.cls)
+        return TupleTracker([_fix_numbers(item, cls) for item in value.items], None, value.cls)
     if isinstance(value, ListTracker):
-        return ListTracker([*map(_fix_truths, value.items)])
+        return ListTracker([_fix_numbers(item, cls) for item in value.items])
     return Constant(value.as_python_constant())
 
 
