@@ -75,7 +75,8 @@ def _is_seeded(name: str) -> bool:
     packet = getattr(torch.ops.aten, name, None) if name.endswith("_") else None
     # `__lt__` is a method of the table of operators itself.
     return isinstance(packet, torch._ops.OpOverloadPacket) and any(
-        torch.Tag.nondeterministic_seeded in getattr(packet, one).tags for one in packet.overloads()
+        torch.Tag.nondeterministic_seeded in getattr(packet, one).tags
+        for one in packet.overloads()  # type: ignore[no-untyped-call]  # torch has no types
     )
 
 
