@@ -18,6 +18,7 @@ from framesmith.guards.kinds import (
     DistinctStorages,
     GlobalState,
     Relation,
+    SameBase,
     SameObject,
     SameOverlap,
     SameStorage,
@@ -33,6 +34,10 @@ from guard_checking import guards, passes, why  # noqa: E402  # the neighbour
 a, b, c = Local("a"), Local("b"), Local("c")
 X = torch.ones(4, 3)
 Y = torch.ones(4, 3)
+Z = torch.ones(3)
+Z_AGAIN = torch.from_dlpack(Z)
+ARRAY = torch.arange(4.0).numpy()
+NUMBERS = [torch.from_numpy(ARRAY[start:end]) for start, end in ((0, 2), (2, 4), (0, 0), (0, 4), (1, 3))]
 
 
 def distinct(count):
@@ -59,7 +64,17 @@ CASES: list[tuple[Relation, list[dict[str, object]], list[dict[str, object]]]] =
         [{"a": X[:1], "b": X[1:]}, {"a": X, "b": X}],
     ),
     (SameStorage(a, b), [{"a": X, "b": X[1:]}], [{"a": X, "b": Y}, {"a": X, "b": 1}]),
-    (DistinctStorages((a, b)), [{"a": X, "b": Y}], [{"a": X, "b": X[1:]}, {"a": X, "b": 1}]),
+    (
+        DistinctStorages((a, b)),
+        [{"a": X, "b": Y}, {"a": NUMBERS[0], "b": NUMBERS[1]}, {"a": NUMBERS[2], "b": NUMBERS[3]}],
+        [{"a": X, "b": X[1:]}, {"a": X, "b": 1}, {"a": NUMBERS[0], "b": NUMBERS[4]}, {"a": Z, "b": Z_AGAIN}],
+    ),
+    (
+        SameBase(a, b, True),
+        [{"a": X, "b": X[1:]}, {"a": X[:1], "b": X[1:]}, {"a": X[1:], "b": X}],
+        [{"a": X, "b": X}, {"a": X[1:], "b": Y}, {"a": X, "b": X.data[1:]}, {"a": X, "b": 1}],
+    ),
+    (SameBase(a, b, None), [{"a": X, "b": X}, {"a": X, "b": Y}], [{"a": X, "b": X[1:]}]),
     (shape("{0} == {1}"), [{"a": 2, "b": 2}], [{"a": 2, "b": 3}]),
     (shape("{0} % 8 == 0 or {1} > 3"), [{"a": 8, "b": 1}, {"a": 1, "b": 4}], [{"a": 1, "b": 1}]),
     (shape("Mod({0}, 3) == 1 and FloorDiv({1}, 2) < Max({0}, 2)"), [{"a": 4, "b": 1}], [{"a": 3, "b": 1}]),

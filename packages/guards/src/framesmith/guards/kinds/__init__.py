@@ -4,6 +4,7 @@ from framesmith.guards.class_lookup import MISSING
 from framesmith.guards.kinds.aliasing import (
     DistinctObjects,
     DistinctStorages,
+    SameBase,
     SameObject,
     SameOverlap,
     SameStorage,
@@ -59,6 +60,7 @@ __all__ = [
     "NotWeaklyObserved",
     "Present",
     "Relation",
+    "SameBase",
     "SameObject",
     "SameOverlap",
     "SameStorage",

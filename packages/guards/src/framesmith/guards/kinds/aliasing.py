@@ -5,6 +5,7 @@ When they are asked for: `frontend.aliasing`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from typing import TypeAlias, final
 
 import torch
@@ -101,7 +102,7 @@ class SameStorage(Relation):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctStorages(Relation):
-    """No two of the tensors use one storage."""
+    """No two of the tensors use one storage, or storages over the same memory."""
 
     sources: tuple[Source, ...]
 
@@ -110,14 +111,14 @@ class DistinctStorages(Relation):
         return self.sources
 
     def holds(self, values: Sequence[object]) -> bool:
-        return len({*map(storage_of, values)}) == len(values)
+        return share_no_memory(*values)
 
     def render(self, expressions: Sequence[str], names: Names) -> str:
-        storages = f"{names.constant(map, 'map')}({names.constant(storage_of, 'storage_of')}, ({', '.join(expressions)},))"
-        return f"{names.constant(len, 'len')}({{*{storages}}}) == {len(expressions)}"
+        return f"{names.constant(share_no_memory, 'share_no_memory')}({', '.join(expressions)})"
 
     def explain(self, values: Sequence[object]) -> str:
-        pair = first_pair([storage_of(value) for value in values])
+        pairs = combinations(range(len(values)), 2)
+        pair = next(pair for pair in pairs if not share_no_memory(*(values[place] for place in pair)))
         left, right = (self.sources[index].text() for index in pair)
         return f"{left} and {right} share their memory now"
 
@@ -155,6 +156,46 @@ class SameOverlap(Relation):
         return f"{self.left.text()} and {self.right.text()} {how} their memory"
 
 
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SameBase(Relation):
+    """Two tensors are views of one tensor, or one of them is that tensor, as they were (`relation`: see `base_relation`)."""
+
+    left: Source
+    right: Source
+    relation: bool | None
+
+    @property
+    def all_sources(self) -> tuple[Source, ...]:
+        return (self.left, self.right)
+
+    def holds(self, values: Sequence[object]) -> bool:
+        return base_relation(values[0], values[1]) is self.relation
+
+    def render(self, expressions: Sequence[str], names: Names) -> str:
+        call = f"{names.constant(base_relation, 'base_relation')}({expressions[0]}, {expressions[1]})"
+        return f"{call} is {self.relation}"
+
+    def explain(self, values: Sequence[object]) -> str:
+        return f"{self.left.text()} and {self.right.text()} are views of other tensors than before"
+
+    def text(self) -> str:
+        how = {True: "views of one tensor", False: "views of two tensors", None: "no views"}[self.relation]
+        return f"{self.left.text()} and {self.right.text()} are {how}"
+
+
+def base_relation(left: object, right: object) -> bool | None:
+    """Whether two tensors are views of one tensor, which may be one of them; None if neither is a view. TypeError (a miss) for
+    anything but tensors."""
+    if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
+        raise TypeError(f"expected tensors, found {a_type(type(left))} and {a_type(type(right))}")
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        first, second = left._base, right._base
+        if first is None and second is None:
+            return None
+        return (left if first is None else first) is (right if second is None else second)
+
+
 def overlap_of(left: object, right: object) -> Layout | None:
     """None if the byte ranges (first to last element) of the two do not overlap; else the distance in bytes from the
     left one's start to the right one's, and the sizes and strides of both. TypeError (a miss) for anything but tensors."""
@@ -174,6 +215,32 @@ def _extent(tensor: torch.Tensor) -> tuple[int, int]:
         return start * tensor.itemsize, start * tensor.itemsize
     last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
     return start * tensor.itemsize, (start + last + 1) * tensor.itemsize
+
+
+def share_no_memory(*tensors: object) -> bool:
+    """Whether no two of them use one storage, or storages over the same memory. TypeError (a miss) for anything but tensors."""
+    if len({*map(storage_of, tensors)}) != len(tensors):
+        return False
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        storages = [tensor.untyped_storage() for tensor in tensors if isinstance(tensor, torch.Tensor)]
+        # Memory that came from elsewhere (`from_numpy`, `from_dlpack`) can have several storages, of which all but one cannot grow.
+        if all(storage.resizable() for storage in storages):
+            return True
+        ranges = sorted(map(_addresses, storages))
+    return all(one[1] <= other[0] for one, other in pairwise(one for one in ranges if one[0] < one[1]))
+
+
+def _addresses(storage: torch.UntypedStorage) -> tuple[int, int]:
+    """The address of the first byte and of the one behind the last; (0, 0) where there is no memory."""
+    start = 0 if storage.device.type == "meta" else storage.data_ptr()
+    return (start, start + storage.nbytes()) if start else (0, 0)
+
+
+def address_range(tensor: torch.Tensor) -> tuple[int, int]:
+    """The address of the tensor's first byte and of the one behind its last; (0, 0) where there is no memory."""
+    start, _ = _addresses(tensor.untyped_storage())
+    first, last = _extent(tensor)
+    return (start + first, start + last) if start else (0, 0)
 
 
 def storage_of(tensor: object) -> int:
