@@ -17,11 +17,12 @@ from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import (
     DistinctObjects,
     DistinctStorages,
+    SameBase,
     SameOverlap,
     SameStorage,
     TensorProperty,
 )
-from framesmith.guards.kinds.aliasing import overlap_of, storage_of
+from framesmith.guards.kinds.aliasing import base_relation, overlap_of, share_no_memory, storage_of
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.core import MutationLog, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
@@ -96,9 +97,15 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
         for group in groups.values()
         for one, other in combinations(group, 2)
     ]
+    guards += [
+        Guard.relation(SameBase(group[0], other, base_relation(values[group[0]], values[other])), _WRITTEN)
+        for group in groups.values()
+        for other in group[1:]
+    ]
     # one of each group will do: the guards above tie the others to it
-    if len(groups) > 1:
-        leaders = tuple(group[0] for group in groups.values())
+    leaders = tuple(group[0] for group in groups.values())
+    # where storages lie over the same memory, the graph runs as it was captured
+    if len(groups) > 1 and share_no_memory(*(values[leader] for leader in leaders)):
         guards.append(Guard.relation(DistinctStorages(leaders), _WRITTEN))
     return guards
 

@@ -8,7 +8,7 @@ import linecache
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast, final
 
 import torch
@@ -43,6 +43,7 @@ from framesmith.graph.lasting_inputs import mark_lasting_inputs
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
+from framesmith.graph.overlapping_inputs import overlap_unseen
 from framesmith.graph.plain_numbers import use_plain_numbers
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
@@ -189,12 +190,16 @@ def call_backend(
     module: fx.GraphModule,
     repeated: Iterable[Group],
     used: Sequence[Input],
+    written: Sequence[Source],
     ambient: Ambient,
     context: torch._guards.TracingContext,
     reliance: Reliance,
 ) -> BackendCall:
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
-    OperationsReplaced where that is not what the graph relies on."""
+    OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where it writes to
+    inputs that overlap unseen by a backend that replaces operations."""
+    if not reliance.is_certain and overlap_unseen(used, written) and not reliance.ask():
+        options = replace(options, backend="eager", mode=None, backend_options={})
     after = Ambient.now()
     # The trace may end inside of `no_grad`; the graph begins as the trace did.
     ambient.restore()

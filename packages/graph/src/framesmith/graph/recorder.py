@@ -464,11 +464,11 @@ class Recorder:
         dead = detach_dead(graph, self._reliance)
         with self.pause_recording():
             add_sizes_of_views(self._root, self._inputs, self._reliance)
-            groups = list(self._repetition.groups())
-            alike = groups if self._reliance.holds else ()
-            module = finishing.build_module(graph, self._attributes.root, self._world, alike)
+            groups, root = list(self._repetition.groups()), self._attributes.root
+            module = finishing.build_module(graph, root, self._world, groups if self._reliance.holds else ())
             used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
-            given = (module, groups, used, self._start, self._world.for_backend()[1], self._reliance)
+            written, context = find_written_inputs(used, self._inputs.versions), self._world.for_backend()[1]
+            given = (module, groups, used, written, self._start, context, self._reliance)
             made = finishing.call_backend(self.options, *given)
         call = finishing.adapt_call(made, module, self.options.backend_name, used)
         call, failures = as_inference_tensors(call, module, self._start), Failures(module, self._start)
@@ -479,7 +479,7 @@ class Recorder:
             failures=failures,
             positions=positions,
             graph_module=module,
-            mutated=find_written_inputs(used, self._inputs.versions),
+            mutated=written,
         )
 
     def release(self) -> None:
