@@ -152,6 +152,10 @@ class Interpreter:
         operation = frame.reading.operations[index]
         frame.current = index
         frame.index = index + 1
+        calls = self.machine.tx.call_module
+        if calls is not None:
+            # each operation pushes three values at most
+            calls.see(frame.stack[-3:])
         OPCODES.steps[operation.kind](self.machine, operation)
         let_go = self.machine.tx.changes.let_go
         if let_go:

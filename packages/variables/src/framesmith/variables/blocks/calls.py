@@ -8,7 +8,7 @@ operations are recorded again on its tensors. A function that the user marked (`
 own: its arguments alone decide.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, final
 
@@ -17,6 +17,7 @@ from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import FakeFailure
+from framesmith.guards import Source
 from framesmith.guards.source_index import SourceIndex
 from framesmith.variables.blocks.instances import adopt, find_match
 from framesmith.variables.blocks.moments import FramesState, Moment, moment_of
@@ -26,6 +27,7 @@ from framesmith.variables.blocks.results import fill, returned_nodes
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import PendingCall, PendingFrame, TraceContext, Tracker
 from framesmith.variables.core.base import Arguments, Keywords
+from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.objects.instances import InstanceTracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -59,6 +61,7 @@ class BlockCalls:
         self._index = SourceIndex()
         self._recordings: dict[Hashable, list[Recording]] = {}
         self._plans: dict[Recording, Plan | None] = {}
+        self._open: list[Recording] = []
         self.repeated = 0
         self._operations = 0  # that were recorded by repetition
 
@@ -69,6 +72,15 @@ class BlockCalls:
         """The trace has ended: hold none of its values (ADR 0014)."""
         self._recordings.clear()
         self._plans.clear()
+        self._open.clear()
+
+    def see(self, values: Sequence[Tracker]) -> None:
+        """The next operation of the trace has these values at hand."""
+        # those above the innermost module are above the others too, or no concern of theirs
+        if self._open and not self._open[-1].above.isdisjoint(map(_place, values)):
+            for recording in self._open:
+                if not recording.above.isdisjoint(map(_place, values)):
+                    recording.looks_above = True
 
     def __call__(
         self, tx: TraceContext, module: Tracker, args: Arguments, kwargs: Keywords, begin: Begin
@@ -114,14 +126,20 @@ class BlockCalls:
         source = None if call.module is None else call.module.source
         # before the call begins, which may record operations at once
         recording = Recording(source, call.arguments, call.names, moment, _stack(tx), self._repeated())
+        if source is not None:
+            recording.above = _above(self._wrapper, source)
         begun = begin()
         # a call that ended at once (by a row) has no frame whose return could be noted
         if isinstance(begun, PendingFrame):
+            self._open.append(recording)
             return replace(begun, on_return=lambda value: self._note_end(tx, call.key, recording, value))
         return begun
 
     def _note_end(self, tx: TraceContext, key: Hashable, recording: Recording, result: Tracker) -> None:
         """A call returns: from now on it may be repeated."""
+        # those behind it were left by an exception
+        if recording in self._open:
+            del self._open[self._open.index(recording) :]
         recording.end, recording.result = moment_of(tx, self._frames), result
         recording.repeated = self._repeated() - recording.repeated
         if recording.end is not None:
@@ -180,6 +198,18 @@ class BlockCalls:
         if recording not in self._plans:
             self._plans[recording] = make_plan(tx, self._wrapper, self._index, recording)
         return self._plans[recording]
+
+
+def _above(wrapper: Wrapper, source: Source) -> frozenset[int]:
+    """What a source is read through: the places of the trackers and of their objects, which live as long as the trace."""
+    trackers = [one for one in map(wrapper.find, source.ancestors()) if one is not None]
+    objects = [one for one in map(wrapper.object_of, trackers) if one is not None]
+    return frozenset([*map(id, trackers), *(id(one) for (one,) in objects)])
+
+
+def _place(value: Tracker) -> int:
+    """By which a tracker is found among those that `_above` gives."""
+    return id(value.peek) if isinstance(value, Lazy) else id(value)
 
 
 def _is_stage(tx: TraceContext, recording: Recording) -> bool:

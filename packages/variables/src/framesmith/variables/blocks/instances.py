@@ -12,7 +12,7 @@ import torch
 from torch import fx
 
 from framesmith.guards import Family, Guard, Member, Source
-from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
+from framesmith.guards.kinds import Claim, DistinctObjects, Relation, SameObject
 from framesmith.guards.sources.rebase import Rebase
 from framesmith.variables.blocks.recordings import Inside, Part, Plan
 from framesmith.variables.core import TraceContext
@@ -49,6 +49,8 @@ def find_match(
     rebase, sources = plan.moves.move(source)
     if not _are_distinct_alike(wrapper, plan.parts, values, sources):
         return None
+    if not _hold_relations(wrapper, plan, module, values):
+        return None
     if not _are_sizes_fixed(tx, plan.parts, values, sources):
         return None
     shared = frozenset(
@@ -78,6 +80,23 @@ def _are_distinct_alike(
             return False
         # of what the trace has changed, guards say nothing: only the very same object holds the same
         if may_have_changed(part.value) or may_have_changed(value):
+            return False
+    return True
+
+
+def _hold_relations(wrapper: Wrapper, plan: Plan, module: object, values: Sequence[object]) -> bool:
+    """Whether what the first call found to be one object, or two, is so for this module: `self is last` is not, of the last."""
+    if not plan.relations:
+        return True
+    inside = {part.source: value for part, value in zip(plan.parts, values, strict=True)}
+    inside[plan.recording.root] = module
+    for guard in plan.relations:
+        assert isinstance(guard.claim, Relation)
+        found = [
+            (inside[one],) if one in inside else wrapper.object_at(one) for one in guard.claim.all_sources
+        ]
+        objects = [one[0] for one in found if one is not None]
+        if len(objects) < len(found) or not guard.claim.holds(objects):
             return False
     return True
 

@@ -27,8 +27,8 @@ class FramesState(Protocol):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `reads`: of
-    contents of tensors, which the graph may have changed by the time of another call; `metadata_changes`: how many tensors had been given
+    """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `told_apart`: pairs of objects by
+    then; `reads`: of contents of tensors, which the graph may have changed by the time of another call; `metadata_changes`: how many tensors had been given
     other sizes, memory or history (see `graph.metadata_changes`); `changes`: see `_changes`; `asks`: whether subclasses are asked."""
 
     length: int
@@ -38,6 +38,7 @@ class Moment:
     modes: tuple[object, ...]
     keys: int
     reads: int
+    told_apart: int
     metadata_changes: int
     changes: frozenset[tuple[int, int]]
     asks: bool
@@ -87,6 +88,7 @@ def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
         tuple(_get_function_stack_at(index) for index in range(_len_torch_function_stack())),
         changes.keys,
         tx.graph.content_reads,
+        len(changes.told_apart),
         tx.graph.metadata_changes.count,
         _changes(tx),
         changes.overrides.asks_subclasses(),

@@ -48,7 +48,8 @@ class Repeated:
 class Recording:
     """A call of the module at a source, or of a function: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
     `stack`: the user's frames that called it; `repeated`: what of the trace had been repeated when it began,
-    and then, what inside of it was; `asked`: how often a call asked for its plan."""
+    and then, what inside of it was; `asked`: how often a call asked for its plan; `above`: through what its
+    module was reached (see `BlockCalls.see`); `looks_above`: the call had one of them at hand, through which it may reach its own module like any other."""
 
     source: Source | None
     arguments: tuple[Tracker, ...]
@@ -59,6 +60,8 @@ class Recording:
     end: Moment | None = None
     result: Tracker | None = None
     asked: int = 0
+    above: frozenset[int] = frozenset()
+    looks_above: bool = False
 
     @property
     def root(self) -> Source:
@@ -143,7 +146,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     """The plan of a call that has ended; None if it cannot be repeated."""
     begin, end, result = recording.begin, recording.end, recording.result
     # what came between must have left nothing behind, or a repeated call would lack it
-    if end is None or result is None or not begin.continues(tx, end):
+    if end is None or result is None or recording.looks_above or not begin.continues(tx, end):
         return None
     nodes = tx.graph.stretch(begin.length, end.length)
     if nodes is None or not can_repeat(nodes) or not set(nodes).isdisjoint(tx.changes.moved):
@@ -174,7 +177,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     others = frozenset(used - set(inputs))
     if not all(_is_from_outside(node) for node in others):
         return None
-    fixed = frozenset(place for place, argument in enumerate(arguments) if _shows_more(index, argument))
+    fixed = _fixed(index, arguments, tx.changes.told_apart[begin.told_apart : end.told_apart])
     relations = tuple(guard for guard in guards if guard.source is None)
     sources = [part.source for part in parts]
     claims = [(one.source, one.claim) for one in guards if one.source and isinstance(one.claim, Claim)]
@@ -292,6 +295,20 @@ def _parts(wrapper: Wrapper, below: Sequence[Source], arguments: Sequence[Tracke
         tensor = tracker if isinstance(tracker, TensorTracker) and is_inside else None
         parts.append(Part(source, held[0], is_inside, tensor))
     return parts
+
+
+def _fixed(
+    index: SourceIndex, arguments: Sequence[Tracker], pairs: Sequence[tuple[int, int]]
+) -> frozenset[int]:
+    """The places of arguments that have to be the very same ones: of which more than metadata was read, or of which the call asked
+    whether they are something else than another argument (`pairs`)."""
+    given = {id(tensor) for tensor in tensors_in(arguments)}
+    compared = {one for pair in pairs if not given.issuperset(pair) for one in pair}
+    return frozenset(
+        place
+        for place, argument in enumerate(arguments)
+        if _shows_more(index, argument) or not compared.isdisjoint(map(id, tensors_in([argument])))
+    )
 
 
 def _shows_more(index: SourceIndex, argument: Tracker) -> bool:

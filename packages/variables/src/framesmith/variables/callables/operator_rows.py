@@ -18,7 +18,7 @@ from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.binary import FUNCTIONS as BINARY
 from framesmith.variables.operations.binary import INPLACE_FUNCTIONS, binary, inplace
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.operations.compare import compare
+from framesmith.variables.operations.compare import compare, is_one_object
 from framesmith.variables.operations.index import index_of, known_equal
 from framesmith.variables.operations.truth import known_truth
 from framesmith.variables.polyfills import reductions as polyfills
@@ -85,13 +85,13 @@ def operator_truth(tx: TraceContext, value: Tracker, /) -> Tracker:
 @ROWS.call(operator.is_)
 def operator_is(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left is right`."""
-    return Constant(left.is_same(tx, right))
+    return Constant(is_one_object(tx, left, right))
 
 
 @ROWS.call(operator.is_not)
 def operator_is_not(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     """`left is not right`."""
-    return Constant(not left.is_same(tx, right))
+    return Constant(not is_one_object(tx, left, right))
 
 
 @ROWS.call(operator.length_hint)

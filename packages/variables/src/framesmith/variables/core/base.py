@@ -370,7 +370,9 @@ class CallModule(Protocol):
         begin: "Callable[[], Tracker | PendingCall | None]",
     ) -> "Tracker | PendingCall | None":
         """The result, if an earlier call of an equal module could be repeated; else what `begin` gives."""
-        ...
+
+    def see(self, values: Sequence[Tracker]) -> None:
+        """The next operation of the trace has these values at hand."""
 
     def call_region(
         self,
@@ -381,7 +383,6 @@ class CallModule(Protocol):
         begin: "Callable[[], Tracker | PendingCall]",
     ) -> "Tracker | PendingCall":
         """The result, if an earlier call of the same function could be repeated; else what `begin` gives."""
-        ...
 
 
 class Wrap(Protocol):

@@ -86,6 +86,8 @@ class MutationLog(Generic[V]):
 
     `has_state_numbers`: a symbolic number was read from something else than an argument, so that the entry will load it.
 
+    `told_apart` are the pairs of trackers, by `id`, of which the program asked whether they are one object.
+
     `let_go` are values that an object let go of in the present step, which may end with that.
 
     `readers` are told what the trace reads while they watch; `native_reads` are those of Python code that the graph runs as it is.
@@ -118,6 +120,8 @@ class MutationLog(Generic[V]):
         self.content_reads: dict[Source, None] = {}
         self._changed: dict[int, V] = {}
         self._keys: dict[int, V] = {}
+        self._identity_uses = 0
+        self.told_apart: list[tuple[int, int]] = []
         self._watching: list[list[V]] = []
         self.let_go: list[V] = []
         self.readers: list[ReadWatcher[V]] = []
@@ -182,13 +186,14 @@ class MutationLog(Generic[V]):
 
     @property
     def keys(self) -> int:
-        """How many existing objects had their identity used."""
-        return len(self._keys)
+        """How often the identity of an existing object was used."""
+        return self._identity_uses
 
     def note_key(self, tracker: V) -> None:
         """Record that the trace used an existing object's identity, as
         a key or a number: it must stay distinct from the others."""
         if tracker.source is not None:
+            self._identity_uses += 1
             self._keys.setdefault(id(tracker), tracker)
 
     def distinct_trackers(self) -> tuple[V, ...]:
@@ -207,6 +212,7 @@ class MutationLog(Generic[V]):
         self.on_change = self.on_reference = self.called = None
         self.find_outdated = frozenset
         self._keys.clear()
+        self.told_apart.clear()
         self.native_reads.clear()
 
     def has_changed_any(self) -> bool:

@@ -10,6 +10,7 @@ from framesmith.guards.class_lookup import derives
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, fold_with_builtin_part, foldable_operands
+from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.declining import check_declined, check_run_time_number
@@ -58,7 +59,7 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     check_run_time_number(left, right)
     check_run_time_number(right, left)
     if symbol in ("==", "!="):
-        return Constant(left.is_same(tx, right) == (symbol == "=="))
+        return Constant(is_one_object(tx, left, right) == (symbol == "=="))
     return raise_observed(
         tx,
         TypeError,
@@ -66,18 +67,31 @@ def compare(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tra
     )
 
 
+def is_one_object(tx: TraceContext, left: Tracker, right: Tracker) -> bool:
+    """`left is right`, noted for calls that are repeated (`variables.blocks`)."""
+    # one tracker is one object: nothing is read and guarded
+    same = left is right or left.realize().is_same(tx, right.realize())
+    if not isinstance(left, Constant) and not isinstance(right, Constant):
+        tx.changes.told_apart.append((_place(left), _place(right)))
+    return same
+
+
+def _place(tracker: Tracker) -> int:
+    return id(tracker.realize() if isinstance(tracker, Lazy) and tracker.is_realized else tracker)
+
+
 def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
     """Whether a container treats the two as equal: identity first, then the truth of `==`."""
     left, right = left.realize(), right.realize()
     if left is right:
-        return True
+        return is_one_object(tx, left, right)
     if isinstance(left, Constant) and isinstance(right, Constant):
         # the NaN is left out: it equals itself by identity alone
         if left.value is right.value and left.value == left.value:
             return True  # so is any other object that is equal
         if left.value != left.value and left.is_same(tx, right):
             return True
-    elif _asks_identity(left, right) and left.is_same(tx, right):
+    elif _asks_identity(left, right) and is_one_object(tx, left, right):
         return True
     answer = truth_of(tx, compare(tx, "==", left, right))
     if answer is False and left.python_type is right.python_type is float:

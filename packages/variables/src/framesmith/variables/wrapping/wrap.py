@@ -141,6 +141,13 @@ class Wrapper:
         place = self._places.get(id(tracker))
         return None if place is None else (self._by_identity[place][0],)
 
+    def object_at(self, source: Source) -> tuple[object] | None:
+        """The existing object that was read or noted at a source; None for a value without identity."""
+        tracker = self._by_source.get(source)
+        if tracker is not None:
+            return self.object_of(tracker)
+        return (self.noted[source],) if source in self.noted else None
+
     def has_changes(self) -> bool:
         """Whether the trace has changed any existing object."""
         assert self._context is not None

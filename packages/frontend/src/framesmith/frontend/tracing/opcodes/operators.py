@@ -20,7 +20,7 @@ from framesmith.frontend.tracing.opcodes.table import (
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.callables.operator_calls import begin_binary, begin_subscript, begin_unary
 from framesmith.variables.core import Constant, Tracker
-from framesmith.variables.operations.compare import compare
+from framesmith.variables.operations.compare import compare, is_one_object
 from framesmith.variables.operations.truth import known_truth, truth_of
 
 ROWS: Final = OpcodeRows()
@@ -70,9 +70,7 @@ def to_bool(machine: Machine, operation: Operation) -> None:
 def identity(machine: Machine, operation: Operation) -> None:
     """`a is b`."""
     left, right = machine.frame.pop_many(2)
-    # one tracker is one object: nothing is read and guarded
-    same = left is right or left.realize().is_same(machine.tx, right.realize())
-    machine.frame.push(Constant(same != bool(operation.argument)))
+    machine.frame.push(Constant(is_one_object(machine.tx, left, right) != bool(operation.argument)))
 
 
 @ROWS.opcode(Kind.CONTAINS)
