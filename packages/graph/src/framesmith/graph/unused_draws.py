@@ -75,8 +75,7 @@ def _is_seeded(name: str) -> bool:
     packet = getattr(torch.ops.aten, name, None) if name.endswith("_") else None
     # `__lt__` is a method of the table of operators itself.
     return isinstance(packet, torch._ops.OpOverloadPacket) and any(
-        torch.Tag.nondeterministic_seeded in getattr(packet, one).tags
-        for one in packet.overloads()  # type: ignore[no-untyped-call]  # torch has no types
+        torch.Tag.nondeterministic_seeded in getattr(packet, one).tags for one in packet._overload_names
     )
 
 
