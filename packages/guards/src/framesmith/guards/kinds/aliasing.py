@@ -3,10 +3,10 @@
 When they are asked for: `frontend.aliasing`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, cast, final
 
 import torch
 
@@ -217,16 +217,22 @@ def _extent(tensor: torch.Tensor) -> tuple[int, int]:
     return start * tensor.itemsize, (start + last + 1) * tensor.itemsize
 
 
+# It raises TypeError for what is no tensor.
+_storage: Final = cast(Callable[[object], torch.UntypedStorage], torch._C.TensorBase.untyped_storage)
+_can_grow: Final[Callable[[torch.UntypedStorage], bool]] = torch.UntypedStorage.resizable
+
+
 def share_no_memory(*tensors: object) -> bool:
     """Whether no two of them use one storage, or storages over the same memory. TypeError (a miss) for anything but tensors."""
-    if len({*map(storage_of, tensors)}) != len(tensors):
-        return False
     with torch._C.DisableTorchFunction():  # no subclass is asked
-        storages = [tensor.untyped_storage() for tensor in tensors if isinstance(tensor, torch.Tensor)]
-        # Memory that came from elsewhere (`from_numpy`, `from_dlpack`) can have several storages, of which all but one cannot grow.
-        if all(storage.resizable() for storage in storages):
-            return True
-        ranges = sorted(map(_addresses, storages))
+        # Each call of the entry asks this of all its inputs.
+        storages = [*map(_storage, tensors)]
+    if len({storage._cdata for storage in storages}) != len(storages):
+        return False
+    # Memory that came from elsewhere (`from_numpy`, `from_dlpack`) can have several storages, of which all but one cannot grow.
+    if all(map(_can_grow, storages)):
+        return True
+    ranges = sorted(map(_addresses, storages))
     return all(one[1] <= other[0] for one, other in pairwise(one for one in ranges if one[0] < one[1]))
 
 
