@@ -36,8 +36,8 @@ X = torch.ones(4, 3)
 Y = torch.ones(4, 3)
 Z = torch.ones(3)
 Z_AGAIN = torch.from_dlpack(Z)
-ARRAY = torch.arange(4.0).numpy()
-NUMBERS = [torch.from_numpy(ARRAY[start:end]) for start, end in ((0, 2), (2, 4), (0, 0), (0, 4), (1, 3))]
+MEMORY = torch.arange(4.0)
+NUMBERS = [torch.from_dlpack(MEMORY[start:end]) for start, end in ((0, 2), (2, 4), (0, 0), (0, 4), (1, 3))]
 
 
 def distinct(count):
