@@ -159,9 +159,7 @@ class CompiledUnit:
         self.ends = list[EntryEnd]()
         self._native: Entry | None = None
         self._first: Sizes | None = None  # those of a call that ran eagerly before anything was compiled
-        self._postponed: GuardSet | None = (
-            None  # of the call that made state and got no entry, if there was one
-        )
+        self._postponed: GuardSet | None = None  # of a call that made state and got no entry
         self._is_reported = False
 
     def make_function(self) -> FunctionType:
