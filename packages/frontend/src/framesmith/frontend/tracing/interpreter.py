@@ -154,8 +154,7 @@ class Interpreter:
         frame.index = index + 1
         calls = self.machine.tx.call_module
         if calls is not None:
-            # each operation pushes three values at most
-            calls.see(frame.stack[-3:])
+            calls.see(frame.stack)
         OPCODES.steps[operation.kind](self.machine, operation)
         let_go = self.machine.tx.changes.let_go
         if let_go:

@@ -76,10 +76,15 @@ class BlockCalls:
 
     def see(self, values: Sequence[Tracker]) -> None:
         """The next operation of the trace has these values at hand."""
+        # this is asked before each operation of the trace, so the cheap question first
+        if not self._open:
+            return
+        # each operation pushes three values at most
+        places = [*map(_place, values[-3:])]
         # those above the innermost module are above the others too, or no concern of theirs
-        if self._open and not self._open[-1].above.isdisjoint(map(_place, values)):
+        if not self._open[-1].above.isdisjoint(places):
             for recording in self._open:
-                if not recording.above.isdisjoint(map(_place, values)):
+                if not recording.above.isdisjoint(places):
                     recording.looks_above = True
 
     def __call__(
