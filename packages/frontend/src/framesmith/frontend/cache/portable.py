@@ -82,14 +82,11 @@ class _Check:
         """Whether a source, with all from which it is read, refers to nothing that might die with the function."""
         # most sources have their bases in common: each base is examined once
         while source not in self._sources:
-            if isinstance(source, Pinned):
-                if not self.is_known(source.value):
-                    return False
             # the base is the next one
-            elif not self._are_known(
-                [getattr(source, name) for name in source.field_names if name != "base"]
-            ):
-                return False
+            names = ("value",) if isinstance(source, Pinned) else source.field_names
+            for name in names:
+                if name != "base" and not self.is_known(getattr(source, name)):
+                    return False
             self._sources.add(source)
             if source.base is None:
                 return True
