@@ -158,6 +158,8 @@ def for_backend(entry: Input, context: torch._guards.TracingContext) -> object:
     the subclass. It takes over the subclass tensor's item of `tensor_to_context`, which says how its sizes are treated.
     """
     value = entry.value
+    if type(value) in PLAIN_TENSORS:
+        return value
     if not isinstance(value, torch.Tensor):
         return entry.example
     if not needs_plain_form(type(value)):
@@ -191,6 +193,8 @@ def is_wrapper(value: object) -> bool:
 
 def parts_of(value: torch.Tensor) -> tuple[str, ...]:
     """The names of the tensors that a wrapper holds; none for other tensors."""
+    if type(value) in PLAIN_TENSORS:
+        return ()
     flatten = getattr(value, "__tensor_flatten__", None)
     return tuple(flatten()[0]) if flatten is not None and is_wrapper(value) else ()
 

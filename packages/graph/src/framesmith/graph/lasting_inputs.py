@@ -59,6 +59,9 @@ def _shared_places(used: Sequence[Input]) -> dict[Source, str]:
 
 def _lasts(entry: Input) -> bool:
     value = entry.value
+    # most are, and `isinstance` asks the class of parameters, whose answer is Python code
+    if type(value) is torch.nn.Parameter:
+        return True
     if not isinstance(value, torch.Tensor):
         return False
     return isinstance(value, torch.nn.Parameter) or _is_buffer(entry.source) or _MARK in value.__dict__

@@ -6,9 +6,11 @@ the name, the place and the entries in the graph's tables that fx would have giv
 """
 
 from functools import lru_cache
+from string import digits
 from typing import Final
 
 from torch import fx
+from torch.fx.graph import _Namespace
 from torch.fx.node import Target
 
 _KINDS: Final = 4096
@@ -38,13 +40,27 @@ def _insert(
 ) -> fx.Node:
     """Without a target it is the name that the node gets."""
     namespace = graph._graph_namespace
-    name = namespace.create_name(candidate, None)
+    name = _next_name(namespace, candidate)
     node = fx.Node(graph, name, op, name if target is None else target, args, kwargs)  # type: ignore[arg-type]  # fx's closed types
     namespace.associate_name_with_obj(name, node)
     before._prepend(node)
     graph._find_nodes_lookup_table.insert(node)
     graph._len += 1
     return node
+
+
+def _next_name(namespace: _Namespace, candidate: str) -> str:
+    """The name that `create_name` gives."""
+    used = namespace._used_names
+    # one in use that ends in no number, as that of nearly every operation here: the next free number is appended
+    if candidate not in used or candidate[-1] in digits:
+        return namespace.create_name(candidate, None)
+    number = namespace._base_count.get(candidate, 0) + 1
+    while (name := f"{candidate}_{number}") in used:
+        number += 1
+    used.add(name)
+    namespace._base_count[candidate] = number
+    return name
 
 
 @lru_cache(maxsize=_KINDS)

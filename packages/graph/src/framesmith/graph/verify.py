@@ -21,10 +21,13 @@ def verify(graph: fx.Graph) -> list[str]:
         if node.name in names:
             problems.append(f"{_place(node)}: the name is used twice")
         names.add(node.name)
-        for argument in node.all_input_nodes:
+        # `all_input_nodes` without the copy
+        for argument in node._input_nodes:
+            if argument in seen:
+                continue
             if argument.graph is not graph:
                 problems.append(f"{_place(node)}: argument {argument.name} belongs to another graph")
-            elif argument not in seen:
+            else:
                 problems.append(f"{_place(node)}: argument {argument.name} is computed later")
         if outputs:
             problems.append(f"{_place(node)}: stands after the output")
