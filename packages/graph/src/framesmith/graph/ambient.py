@@ -45,8 +45,9 @@ class Ambient:
             open_blocks(),
         )
 
-    def restore(self, *, blocks: bool = True) -> None:
-        """Turn the switches back to this state; without `blocks` as many autocast blocks stay open as are now."""
+    def restore(self, *, blocks: bool = True, forgets: bool = False) -> None:
+        """Turn the switches back to this state; without `blocks` as many autocast blocks stay open as are now. The copies that autocast
+        has made of weights stay, since the caller may be in a block; with `forgets` they go as usual with the outermost block."""
         restore_blocks(self.inference)  # before the grad mode, which they put back
         if torch.is_grad_enabled() != self.grad:  # a torch-function mode sees the setter
             torch._C._set_grad_enabled(self.grad)
@@ -60,15 +61,15 @@ class Ambient:
         # An operation that raised inside of a block left it open; a roll-back may also go into one.
         depth = _count_nesting()
         if blocks:
-            leave_blocks(depth - self.autocast_nesting)
+            leave_blocks(depth - self.autocast_nesting, forgets=forgets)
         for _ in range(depth, self.autocast_nesting if blocks else depth):
             torch.autocast_increment_nesting()
 
 
-def leave_blocks(count: int) -> None:
-    """Leave as many autocast blocks."""
+def leave_blocks(count: int, *, forgets: bool = True) -> None:
+    """Leave as many autocast blocks; leaving the outermost forgets the copies of weights, if `forgets` is set."""
     for _ in range(count):
-        if torch.autocast_decrement_nesting() == 0:
+        if torch.autocast_decrement_nesting() == 0 and forgets:
             torch.clear_autocast_cache()
 
 

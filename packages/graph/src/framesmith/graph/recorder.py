@@ -120,7 +120,7 @@ class Recorder:
         self, cls: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._span.pause()
-        self._start.restore()
+        self._start.restore(forgets=True)  # copies of fakes
         self._named.__exit__(None, None, None)
 
     def pause_recording(self) -> AbstractContextManager[None]:

@@ -12,6 +12,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
+from framesmith.graph.ambient import leave_blocks
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.purity import IMPURE
 from framesmith.guards import Guard, Reason
@@ -161,10 +162,18 @@ def _nesting() -> int:
     return torch.autocast_decrement_nesting()
 
 
+def has_more_autocast_blocks(count: int) -> bool:
+    """Whether more autocast blocks are open than that."""
+    return _nesting() > count
+
+
 def _set_nesting(wanted: object) -> None:
     assert isinstance(wanted, int)
-    while (depth := _nesting()) != wanted:
-        (torch.autocast_increment_nesting if depth < wanted else torch.autocast_decrement_nesting)()
+    depth = _nesting()
+    while depth < wanted:
+        depth = torch.autocast_increment_nesting()
+    if depth > wanted:
+        leave_blocks(depth - wanted)
 
 
 ENABLED: Final = {device: _autocast_enabled(device) for device in _AUTOCAST_DEVICES}
@@ -218,15 +227,32 @@ def increment_nesting(tx: TraceContext) -> Tracker:
 
 @ROWS.call(torch.autocast_decrement_nesting)
 def decrement_nesting(tx: TraceContext) -> Tracker:
-    """Count one open autocast block less; returns the number."""
-    return turn_setting(tx, NESTING, torch.autocast_decrement_nesting, ())
+    """Count one open autocast block less; returns the number, of which the code of `torch.autocast` asks whether it is 0."""
+    left = turn_setting(tx, NESTING, torch.autocast_decrement_nesting, ())
+    blocks, now = tx.changes.ambient.before()[NESTING.name], _nesting()
+    # How many of its caller's blocks the trace has left; inside of one of its own the number is not 0.
+    if isinstance(blocks, int) and blocks >= now:
+        tx.guards.add(
+            Guard.relation(
+                AmbientValue(has_more_autocast_blocks, (blocks - now,), now > 0),
+                Reason("the trace left a block"),
+            )
+        )
+    return left
 
 
 @ROWS.call(torch.clear_autocast_cache)
 def clear_autocast_cache(tx: TraceContext) -> Tracker:
     """`torch.clear_autocast_cache()`: drops the weights that autocast has cast."""
-    # A cache is no setting: there is no value to be put back after the trace.
-    return turn_setting(tx, None, torch.clear_autocast_cache, ())
+    if _nesting() > 0 and not tx.graph.runs_as_captured:
+        raise GraphBreak(BACKEND_LIMIT, "clear_autocast_cache() inside of an autocast block")
+    # While the caller of the trace is in a block, the cache is the caller's, and could not be put back.
+    if tx.changes.ambient.before().get(NESTING.name, NESTING.get()) == 0:
+        return turn_setting(tx, None, torch.clear_autocast_cache, ())
+    check_modes()
+    node = tx.graph.call("call_function", torch.clear_autocast_cache, result=None)
+    node.meta[IMPURE] = True
+    return Constant(None)
 
 
 @ROWS.call(
