@@ -50,7 +50,7 @@ from framesmith.graph.purity import IMPURE
 from framesmith.graph.random_states import unseen_draws
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
 from framesmith.graph.shape_env import ShapeEnvAdapter
-from framesmith.graph.unused_draws import witness_draws
+from framesmith.graph.unused_draws import drops_nested_draws, witness_draws
 from framesmith.graph.verify import verify
 from framesmith.graph.weight_copies import reads_old_copies
 from framesmith.guards.sources.base import Source
@@ -198,9 +198,11 @@ def call_backend(
 ) -> BackendCall:
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
     OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where it writes to
-    inputs that overlap unseen by a backend that replaces operations, or to weights of which autocast goes on to use copies."""
+    inputs that overlap unseen by a backend that replaces operations, or to weights of which autocast goes on to use copies, or where
+    a nested graph draws what nothing needs."""
+    graph = module.graph
     refuses = not reliance.is_certain and (
-        overlap_unseen(used, written) or reads_old_copies(module.graph, used, ambient)
+        overlap_unseen(used, written) or reads_old_copies(graph, used, ambient) or drops_nested_draws(graph)
     )
     if refuses and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})

@@ -1,24 +1,60 @@
 """Random numbers that a graph draws and does not need, for a backend that replaces operations.
 
 Before: `torch.rand(3); return x * 2`. After: `r = torch.rand(3); w = r.detach().flatten()[:0].clone(); return x * 2, w`. AOTAutograd
-drops what leads to no result, and then the generator would give other numbers afterwards than in eager. Not here: draws in nested
-graphs.
+drops what leads to no result, and then the generator would give other numbers afterwards than in eager. A graph with such draws in
+a nested graph, whose results have their places, runs as it was captured.
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, cast
 
 import torch
 from torch import fx
+from torch._higher_order_ops.cond import cond_op
+from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
+from framesmith.graph import transforms
 from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.graph.execution import storage_of
 from framesmith.graph.purity import IMPURE, is_outside_of_training, is_random
 from framesmith.graph.replacing_backends import Reliance
 
 _READ_NUMBERS: Final = frozenset({"item", "tolist", "as_number", "_local_scalar_dense"})
+
+DRAWS: Final = "framesmith_draws"
+"""The key of the mark of an operation that draws in code of the program: whether it draws what its own results do not need."""
+
+
+def mark_draws(node: fx.Node, inside: fx.Graph, outputs: Sequence[fx.Node]) -> None:
+    """Mark an operation that runs code of the program, of which `inside` is a recording with these outputs."""
+    if any(map(_draws, inside.nodes)) or any(map(_bodies, inside.nodes)):
+        node.meta[DRAWS] = bool(_unused(inside, outputs))
+
+
+def _of_differentiate(node: fx.Node, place: Any) -> int:
+    count = len(cast(tuple[int, ...], node.args[1]))
+    return max(0, cast(int, place) - count)  # all gradients are those of the first result
+
+
+def _of_push_forward(node: fx.Node, place: Any) -> int:
+    count = cast(int, node.args[1])
+    return cast(int, place if place < count else place - count)  # a tangent stands behind the results
+
+
+def _as_in_body(_: fx.Node, place: Any) -> int:
+    return int(place)
+
+
+_PLACES: Final[dict[object, Callable[[fx.Node, Any], int]]] = {
+    transforms.map_batched: _as_in_body,
+    transforms.differentiate: _of_differentiate,
+    transforms.push_forward: _of_push_forward,
+    cond_op: _as_in_body,
+    tag_activation_checkpoint: _as_in_body,
+}
+"""The result of a nested graph from which an operation makes its result at a place; other operations need all, if they are needed."""
 
 
 def witness_draws(graph: fx.Graph, outputs: Sequence[fx.Node], reliance: Reliance) -> list[fx.Node]:
@@ -28,12 +64,19 @@ def witness_draws(graph: fx.Graph, outputs: Sequence[fx.Node], reliance: Relianc
     unused = _unused(graph, outputs)
     if not unused or reliance.ask():
         return []
-    return [witness for draw in unused if (witness := _witness(graph, draw)) is not None]
+    return [witness for draw in filter(_draws, unused) if (witness := _witness(graph, draw)) is not None]
+
+
+def drops_nested_draws(graph: fx.Graph) -> bool:
+    """Whether a nested graph of a closed graph draws what may lead to no result of this one."""
+    if not any(_bodies(node) or DRAWS in node.meta for node in graph.nodes):
+        return False
+    return not all(map(_draws, _unused(graph, graph.output_node().all_input_nodes)))
 
 
 def _unused(graph: fx.Graph, outputs: Sequence[fx.Node]) -> list[fx.Node]:
     """The draws that no result may come from, in order: nothing that matters reads them, or their memory is written to afterwards,
-    perhaps all of it."""
+    perhaps all of it. So are the operations with a nested graph of which this may be said."""
     wanted = {storage for node in outputs for storage in _storages(node)}
     wanted |= {storage for node in graph.find_nodes(op="placeholder") for storage in _storages(node)}
     needed, written, found = set(outputs), set[int](), list[fx.Node]()
@@ -44,7 +87,13 @@ def _unused(graph: fx.Graph, outputs: Sequence[fx.Node]) -> list[fx.Node]:
         results = _storages(node)
         changed = results | operands if node.meta.get(IMPURE) else results
         is_needed = node in needed or not wanted.isdisjoint(changed) or not (changed or node.users)
-        if _draws(node) and not (is_needed and written.isdisjoint(results)):
+        if DRAWS in node.meta:
+            if not is_needed or node.meta[DRAWS]:
+                found.append(node)
+        elif not _draws(node):
+            if any(_drops(node, body, needed if is_needed else ()) for body in _bodies(node)):
+                found.append(node)
+        elif not (is_needed and written.isdisjoint(results)):
             found.append(node)
         if is_needed and not _reads_form(node):
             wanted |= operands
@@ -52,6 +101,26 @@ def _unused(graph: fx.Graph, outputs: Sequence[fx.Node]) -> list[fx.Node]:
         if node.meta.get(IMPURE):
             written |= changed
     return found[::-1]
+
+
+def _bodies(node: fx.Node) -> list[fx.GraphModule]:
+    """The nested graphs that an operation runs."""
+    if node.op != "call_function":
+        return []
+    values = (one.meta.get(EXAMPLE) for one in node.all_input_nodes if one.op == "get_attr")
+    return [value for value in values if isinstance(value, fx.GraphModule)]
+
+
+def _drops(node: fx.Node, body: fx.GraphModule, needed: Collection[fx.Node]) -> bool:
+    """Whether the nested graph draws what may lead to none of these results of the operation that runs it."""
+    values = body.graph.output_node().args[0]
+    results = list(values) if isinstance(values, tuple | list) else [values]
+    place_of = _PLACES.get(node.target)
+    if not needed:
+        results = []
+    elif place_of is not None and all(user.target is operator.getitem for user in node.users):
+        results = [results[place_of(node, user.args[1])] for user in node.users if user in needed]
+    return bool(_unused(body.graph, [one for one in results if isinstance(one, fx.Node)]))
 
 
 def _storages(node: fx.Node) -> set[int]:

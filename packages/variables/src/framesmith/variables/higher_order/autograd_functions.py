@@ -13,6 +13,7 @@ from types import BuiltinFunctionType
 from typing import Final, Protocol, final
 
 import torch
+from torch import fx
 from torch.autograd.function import Function
 from torch.nn.modules._functions import BackwardHookFunction
 
@@ -20,6 +21,7 @@ from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.arguments import tensors_in
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.subgraph import Use
+from framesmith.graph.unused_draws import mark_draws
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker
@@ -85,8 +87,8 @@ class Context:
 
 def run_both_passes(
     function: Differentiable, needs: tuple[bool, ...], args: Sequence[object], setup: bool, backward: bool
-) -> None:
-    """Call forward and backward; this function is traced to check them."""
+) -> tuple[object, object]:
+    """Call forward and backward, and return what they give; this function is traced to check them."""
     context = Context(needs)
     # Autograd runs `forward` without gradients, and `backward` too, unless `create_graph=True` is given.
     with torch.no_grad():
@@ -99,7 +101,8 @@ def run_both_passes(
             # The structure that autograd gives: one gradient for each result, none for what is no tensor.
             outputs = output if isinstance(output, tuple) else (output,)
             gradients = [torch.ones_like(one) if isinstance(one, torch.Tensor) else None for one in outputs]
-            function.backward(context, *gradients)
+            return output, function.backward(context, *gradients)
+    return output, None
 
 
 _UNCHANGING: Final = (Constant, GraphValue, TupleTracker)
@@ -133,13 +136,14 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     # What the check lifts into its nested graph is an input of this one, and goes with a roll-back.
     marker = tx.graph.marker()
     try:
-        reads = _trace_and_discard(tx, function, cls, operands)
+        reads, mark = _trace_and_discard(tx, function, cls, operands)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
     given = [operand for place, operand in enumerate(operands) if place not in held]
     target = exact_target(tx, make_node_target(cls, held), given)
     node = call_node(tx, target, graph_arguments(tx, given))
+    mark(node)
     # The graph has a list or a dict as it is now.
     copied = not all(isinstance(one, _UNCHANGING) for one in reachable(operands).values())
     reads.keep(tensors_in(example(node)), step=tx.graph.step if copied else None)
@@ -192,8 +196,9 @@ def make_node_target(
 
 def _trace_and_discard(
     tx: TraceContext, function: Tracker, cls: type[Function], operands: Sequence[Tracker]
-) -> StateReads:
-    """Trace the function and discard the recording; returns what it reads. Breaks the graph where it does more than compute."""
+) -> tuple[StateReads, Callable[[fx.Node], None]]:
+    """Trace the function and discard the recording; returns what it reads, and what marks the node as one that draws random
+    numbers. Breaks the graph where it does more than compute."""
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
     # the version counter of a tensor grows with each in-place change
@@ -220,7 +225,9 @@ def _trace_and_discard(
         tx.changes.watch_reads(reads),
     ):
         try:
-            run_pending(tx, _REHEARSAL.bind(tx, given, {}))
+            found = reachable([run_pending(tx, _REHEARSAL.bind(tx, given, {}))])
+            nodes = [one.graph_node(tx) for one in found.values() if isinstance(one, TensorTracker)]
+            results = list(map(recording.body.local, nodes))
         except ObservedException:
             # Natively it raises in the program's own frames; the check may have stopped in the midst of a pass.
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} raises an exception") from None
@@ -233,10 +240,10 @@ def _trace_and_discard(
     if versions != [fake._version for fake in counted]:
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes a tensor")
     # An operand that was given twice, or is given back by an operation, has one fake and maybe other nodes.
-    nodes = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
+    own = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
     fakes = {id(tensor.fake) for tensor in tensors}
-    if any(node not in nodes and id(example(node)) not in fakes for node in recording.lifted):
+    if any(node not in own and id(example(node)) not in fakes for node in recording.lifted):
         raise GraphBreak(
             FUNCTION_KIND, f"{class_name(cls)} uses a tensor or symbolic number that is no argument"
         )
-    return reads
+    return reads, lambda node: mark_draws(node, recording.body.graph, results)
