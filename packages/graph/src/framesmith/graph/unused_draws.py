@@ -8,7 +8,7 @@ a nested graph, whose results have their places, runs as it was captured.
 import operator
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import torch
 from torch import fx
@@ -33,21 +33,21 @@ def mark_draws(node: fx.Node, inside: fx.Graph, outputs: Sequence[fx.Node]) -> N
         node.meta[DRAWS] = bool(_unused(inside, outputs))
 
 
-def _of_differentiate(node: fx.Node, place: Any) -> int:
+def _of_differentiate(node: fx.Node, place: int) -> int:
     count = len(cast(tuple[int, ...], node.args[1]))
-    return max(0, cast(int, place) - count)  # all gradients are those of the first result
+    return max(0, place - count)  # all gradients are those of the first result
 
 
-def _of_push_forward(node: fx.Node, place: Any) -> int:
+def _of_push_forward(node: fx.Node, place: int) -> int:
     count = cast(int, node.args[1])
-    return cast(int, place if place < count else place - count)  # a tangent stands behind the results
+    return place if place < count else place - count  # a tangent stands behind the results
 
 
-def _as_in_body(_: fx.Node, place: Any) -> int:
-    return int(place)
+def _as_in_body(_: fx.Node, place: int) -> int:
+    return place
 
 
-_PLACES: Final[dict[object, Callable[[fx.Node, Any], int]]] = {
+_PLACES: Final[dict[object, Callable[[fx.Node, int], int]]] = {
     transforms.map_batched: _as_in_body,
     transforms.differentiate: _of_differentiate,
     transforms.push_forward: _of_push_forward,
@@ -119,7 +119,7 @@ def _drops(node: fx.Node, body: fx.GraphModule, needed: Collection[fx.Node]) -> 
     if not needed:
         results = []
     elif place_of is not None and all(user.target is operator.getitem for user in node.users):
-        results = [results[place_of(node, user.args[1])] for user in node.users if user in needed]
+        results = [results[place_of(node, cast(int, user.args[1]))] for user in node.users if user in needed]
     return bool(_unused(body.graph, [one for one in results if isinstance(one, fx.Node)]))
 
 
