@@ -8,7 +8,7 @@ Not here: the line that a guard or a break names (`user_stack`).
 """
 
 from collections.abc import Sequence
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Final
 
 from framesmith.bytecode.meaning import Kind
@@ -35,11 +35,17 @@ def places_of(frames: Sequence[Frame]) -> list[FramePlace]:
 def _skipped_place(skipped: SkippedFrame) -> FramePlace:
     function = skipped.function
     assert isinstance(function, FunctionType)
-    code = function.__code__
+    code, line = function.__code__, skipped.callee
+    if isinstance(line, str):
+        line = _line_that_reads(code, line)
+    return FramePlace(code, line, function.__globals__)
+
+
+def _line_that_reads(code: CodeType, name: str) -> int:
     line = next(
         one.position.line
         for one in reading_of(code).operations
-        if one.kind in _READS and one.argument == skipped.callee
+        if one.kind in _READS and one.argument == name
     )
     assert line is not None
-    return FramePlace(code, line, function.__globals__)
+    return line

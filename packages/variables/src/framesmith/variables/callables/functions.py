@@ -103,6 +103,7 @@ _TRACED_NAMES: Final = (
     ("torch.autograd.forward_ad", "unpack_dual"),
     ("torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped"),
     ("torch.fx.graph_module", "_WrappedCall.__call__"),
+    ("torch.utils.checkpoint", "_checkpoint_impl"),
     ("torch.utils.checkpoint", "checkpoint_sequential"),
     ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function"),
     ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function.<locals>.forward"),

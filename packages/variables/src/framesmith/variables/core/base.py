@@ -287,11 +287,11 @@ class Tracker:
 class SkippedFrame:
     """A frame that eager has and the trace has not, since all that it does is known: it calls what is traced.
 
-    It waits in the first line of its code that reads `callee`. What names its callers names it as well.
+    It waits in the first line of its code that reads `callee`, or in that line. What names its callers names it as well.
     """
 
     function: Callable[..., object]
-    callee: str
+    callee: str | int
 
 
 @final

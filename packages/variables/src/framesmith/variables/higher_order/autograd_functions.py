@@ -30,6 +30,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
+from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.arguments import exact_target
 from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments
@@ -39,6 +40,8 @@ from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
 
+APPLICATIONS: Final = Table[type[Function], Callable[..., Tracker]]("autograd functions of torch")
+"""What `apply` of a function of torch's own does, in place of running its passes."""
 FUNCTION_KIND = register(
     BreakKind(
         "unsupported-autograd-function",
@@ -118,6 +121,9 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     cls = function.as_python_constant()
     if not isinstance(cls, type) or not issubclass(cls, Function):
         return function.unsupported("apply()")
+    application = tx.registry[APPLICATIONS].get(cls)
+    if application is not None:
+        return application(tx, *args, **kwargs)
     # `nn.Module` puts it around modules with full backward hooks.
     if cls is BackwardHookFunction and not tx.graph.runs_as_captured:
         raise GraphBreak(

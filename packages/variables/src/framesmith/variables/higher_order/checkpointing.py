@@ -3,12 +3,18 @@
 A function is captured only if a second run computes the same; any other breaks the graph and runs natively.
 """
 
+import sys
+from collections.abc import Sequence
+from functools import cache
+from types import CellType, FunctionType
 from typing import Final
 
 import torch
 import torch.utils.checkpoint
-from torch import fx
+from torch import _compile, fx
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
+from torch.autograd.function import Function
+from torch.utils.checkpoint import CheckpointFunction
 
 from framesmith.graph import BreakKind, GraphBreak, NestedGraph, example, register
 from framesmith.graph.arguments import tensors_in
@@ -18,10 +24,14 @@ from framesmith.graph.selective_checkpoint import (
     find_questions,
     set_decisions,
 )
+from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.core import Constant, PendingCall, SkippedFrame, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.skipped_frames import skip_frames
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.higher_order.autograd_functions import APPLICATIONS
 from framesmith.variables.higher_order.bodies import rebuild, trace_body
 from framesmith.variables.higher_order.reentrant_checkpoints import check_operands, check_results
 from framesmith.variables.higher_order.selective_checkpoints import SelectivePolicy
@@ -40,6 +50,7 @@ CHECKPOINT_KIND = register(
         "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
     )
 )
+_ORIGINAL: Final[FunctionType] = getattr(torch.utils.checkpoint.checkpoint, "__wrapped__")  # noqa: B009
 _ALLOWED: Final[dict[str, tuple[object, ...]]] = {
     "determinism_check": ("default", "none"),  # a graph computes the same again
     "debug": (False,),
@@ -49,14 +60,68 @@ _ALLOWED: Final[dict[str, tuple[object, ...]]] = {
 
 
 @ROWS.call(torch.utils.checkpoint.checkpoint)
-def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`checkpoint(function, *args, use_reentrant=False, preserve_rng_state=True, **kwargs)`, or the reentrant form where it gives the same."""
+def checkpoint(
+    tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
+) -> Tracker | PendingCall:
+    """`checkpoint(function, *args, use_reentrant=False, preserve_rng_state=True, **kwargs)`, or the reentrant form where it gives the
+    same. Where none is said, torch's code warns, and takes the reentrant one (`apply_reentrant`)."""
+    given = kwargs.get("use_reentrant", Constant(None)).realize()
+    if isinstance(given, Constant) and given.value is None:
+        call = FunctionTracker(_ORIGINAL, Pinned(_ORIGINAL, "checkpoint")).bind(tx, (function, *args), kwargs)
+        return skip_frames(call, *_frames_around(tx))
     # The rest of the keywords are those of the function.
-    reentrant = kwargs.pop("use_reentrant", None)
+    kwargs.pop("use_reentrant")
+    if not isinstance(given, Constant) or type(given.value) is not bool:
+        raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is no bool")
     preserve = kwargs.pop("preserve_rng_state", Constant(True)).realize()
-    if not isinstance(reentrant, Constant) or type(reentrant.value) is not bool:
-        raise GraphBreak(CHECKPOINT_KIND, "use_reentrant is not given")
-    if reentrant.value:
+    return _capture(tx, function, args, kwargs, given.value, preserve)
+
+
+_REENTRANT: Final[type[Function]] = CheckpointFunction
+
+
+@ROWS.entry(APPLICATIONS, _REENTRANT)
+def apply_reentrant(tx: TraceContext, function: Tracker, preserve: Tracker, *args: Tracker) -> Tracker:
+    """`CheckpointFunction.apply(function, preserve, *args)`: the reentrant form."""
+    return _capture(tx, function, args, {}, True, preserve.realize())
+
+
+def _frames_around(tx: TraceContext) -> tuple[SkippedFrame, ...]:
+    """The frames in which torch calls a function that it excludes from capture, the outermost first: the warning of `checkpoint`
+    names one of them. Found by calling such a function."""
+    # It imports `torch._dynamo`, as the first call in eager does.
+    with tx.graph.pause_recording():
+        return _look_around()
+
+
+@cache
+def _look_around() -> tuple[SkippedFrame, ...]:
+    found = list[SkippedFrame]()
+
+    def look() -> None:
+        frame = sys._getframe(1)
+        while frame.f_code is not _look_around.__wrapped__.__code__:
+            code = frame.f_code
+            cells = tuple(CellType() for _ in code.co_freevars)
+            found.insert(
+                0, SkippedFrame(FunctionType(code, frame.f_globals, None, None, cells), frame.f_lineno)
+            )
+            assert frame.f_back is not None
+            frame = frame.f_back
+
+    _compile._disable_dynamo(look)()
+    return tuple(found)
+
+
+def _capture(
+    tx: TraceContext,
+    function: Tracker,
+    args: Sequence[Tracker],
+    kwargs: dict[str, Tracker],
+    reentrant: bool,
+    preserve: Tracker,
+) -> Tracker:
+    if reentrant:
         check_operands(args, kwargs, CHECKPOINT_KIND)
     context_fn = kwargs.pop("context_fn", None)
     for name in sorted(_ALLOWED.keys() & kwargs.keys()):
@@ -72,7 +137,7 @@ def checkpoint(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tr
         if not body.outputs:
             raise GraphBreak(CHECKPOINT_KIND, "it gives no tensor")
         body.check_outputs(body.recording.lifted)
-        if reentrant.value:
+        if reentrant:
             check_results(body)
         body.check_changes()  # not even of its own: backward may be in need of what was there before
         graph = body.recording.finish(body.output_nodes(tx), name="checkpointed")
