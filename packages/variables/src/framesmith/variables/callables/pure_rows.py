@@ -10,6 +10,7 @@ import math
 import os
 import re
 import struct
+import sys
 import unicodedata
 from collections.abc import Callable
 from types import BuiltinFunctionType, ModuleType
@@ -38,7 +39,13 @@ def functions_of(module: ModuleType) -> list[Callable[..., object]]:
 
 for _module in (math, cmath, unicodedata, binascii):
     ROWS.pure(functions_of(_module))
-ROWS.pure((os.fspath, str.maketrans))
+ROWS.pure((str.maketrans, sys.intern))
+# `os.path` in C: of the text alone, no file is looked at
+ROWS.pure(
+    value
+    for name in ("_path_normpath", "_path_splitroot", "_path_splitroot_ex")
+    if (value := getattr(sys.modules[os.name], name, None)) is not None
+)
 ROWS.pure((ord, chr, hex, oct, bin))
 ROWS.pure((struct.pack, struct.unpack, struct.calcsize, struct.unpack_from))
 ROWS.constant_types(re.Pattern)

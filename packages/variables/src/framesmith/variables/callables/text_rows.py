@@ -1,10 +1,11 @@
-"""Rows for text: `str`, `repr`, `ascii`, `format`, `str.join`, `str.format`, `bytes`."""
+"""Rows for text: `str`, `repr`, `ascii`, `format`, `str.join`, `str.format`, `bytes`, `os.fspath`."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from framesmith.guards.class_lookup import class_name
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.variables.builtin_types.iterators import unpack_sequence
 from framesmith.variables.callables.type_texts import CONVERSIONS, format_value, repr_of, str_of
 from framesmith.variables.core.base import TraceContext, Tracker
@@ -12,6 +13,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.operations.declining import is_modelled
 
 ROWS: Final = Rows()
 
@@ -75,3 +77,22 @@ def call_bytes(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         if not operand.is_python_constant():
             return operand.unsupported("making bytes of it")
     return fold(tx, bytes, args, kwargs)
+
+
+@ROWS.call(os.fspath)
+def call_fspath(tx: TraceContext, path: Tracker) -> Tracker:
+    """`os.fspath(path)`: text as it is, else what `__fspath__` gives (`PyOS_FSPath`, Modules/posixmodule.c)."""
+    path = path.realize()
+    if issubclass(path.python_type, str | bytes):
+        return path
+    shown = class_name(path.python_type)
+    if not defines(path.python_type, "__fspath__"):
+        if not is_modelled(tx, path.python_type):
+            return path.unsupported("use as a path")
+        return raise_observed(tx, TypeError, f"expected str, bytes or os.PathLike object, not {shown}")
+    result = path.special_attribute(tx, "__fspath__").call(tx, [], {}).realize()
+    if not issubclass(result.python_type, str | bytes):
+        given = class_name(result.python_type)
+        text = f"expected {shown}.__fspath__() to return str or bytes, not {given}"
+        return raise_observed(tx, TypeError, text)
+    return result
