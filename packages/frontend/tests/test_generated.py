@@ -51,7 +51,7 @@ def test_a_writer_names_each_object_once() -> None:
     writer = EntryWriter(1)
     value: list[int] = []
     assert writer.constant(value, "a b") == writer.constant(value, "other") == "__fs_k0_a_b"
-    assert writer.constant.values == {"__fs_k0_a_b": value}
+    assert writer.constants.values == {"__fs_k0_a_b": value}
     assert writer.load(Local("x")) == writer.load(Local("x")) == "__fs_l0_x"
     assert writer.load(Pinned(value, "pinned")) == "__fs_k0_a_b"
 

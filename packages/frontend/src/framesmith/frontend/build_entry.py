@@ -401,7 +401,7 @@ def prepare_trace(
     tx.changes.must_not_break = options.fullgraph
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
-    writer = EntryWriter(code.co_firstlineno, tx.registry)
+    writer = EntryWriter(code.co_firstlineno, tx.registry, tx.changes.made_classes)
     return Trace(tx, machine, interpreter, recorder, wrapper, writer, blocks)
 
 
@@ -456,8 +456,8 @@ def write_entry(
         guards,
         loads,
         tuple(writer.loads[source] for source in loads),
-        (*(graph_call or ()), *writer.body, *ended),
-        writer.constant.values,
+        (*(graph_call or ()), *writer.makes, *writer.body, *ended),
+        writer.constants.values,
         ending.targets,
         leaves=ending.leaves,
         is_forwarding=graph_call is None,

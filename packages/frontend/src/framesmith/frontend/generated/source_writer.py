@@ -4,7 +4,9 @@ The `Writer` protocol of `variables`. Each line carries the user's line that it 
 value is said by its tracker (`Tracker.reconstruct`, `Tracker.replay`).
 """
 
+import enum
 import re
+from collections.abc import Mapping
 from typing import Final, final
 
 from torch import fx
@@ -14,6 +16,7 @@ from framesmith.guards.names import PREFIX, Constants
 from framesmith.guards.sources import Own, Pinned
 from framesmith.variables.core import Constant, Lazy, Registry, Tracker
 from framesmith.variables.core.constant import has_copies, is_nan
+from framesmith.variables.core.made_classes import MadeClass
 
 _UNFIT = re.compile(r"\W", re.ASCII)
 _NO_ROWS: Final = Registry(())
@@ -28,18 +31,27 @@ class EntryWriter:
     """Collects the body of an entry.
 
     Invariant: `loads` are read before anything is changed; body lines use only earlier names. `registry`: the rows by which
-    values are built; an entry that only forwards a call builds none.
+    values are built; an entry that only forwards a call builds none. `made_classes`: those of the trace; `makes`: the lines that
+    make those that the entry needs, which come before the body.
     """
 
-    def __init__(self, line: int, registry: Registry = _NO_ROWS) -> None:
+    def __init__(
+        self,
+        line: int,
+        registry: Registry = _NO_ROWS,
+        made_classes: Mapping[int, MadeClass] | None = None,
+    ) -> None:
         self.registry = registry
-        self.constant = Constants(kind="k")
+        self.constants = Constants(kind="k")
+        self.made_classes = {} if made_classes is None else made_classes
+        self.makes: list[tuple[str, int]] = []
         self.line = line
         self.loads: dict[Source, str] = {}
         self.outputs: dict[fx.Node, str] = {}
         self.body: list[tuple[str, int]] = []
         self._values: dict[int, tuple[Tracker, str]] = {}  # with the tracker, so that its id is not reused
         self._building: set[int] = set()
+        self._classes: dict[int, str] = {}
         self._count = 0
 
     def name(self, hint: str) -> str:
@@ -47,6 +59,25 @@ class EntryWriter:
         self._count += 1
         text = _UNFIT.sub("_", hint)
         return f"{PREFIX}v{self._count}_{text}"
+
+    def constant(self, value: object, hint: str) -> str:
+        """The name of this very object; for a class of the trace, or a member of an enumeration that it made, that of the entry's own."""
+        if self.made_classes:
+            made = self.made_classes.get(id(value))
+            if made is not None:
+                return self._make_class(made)
+            made = self.made_classes.get(id(type(value)))
+            if made is not None:
+                assert isinstance(value, enum.Enum)
+                return f"{self._make_class(made)}({self.constants(vars(value)['_value_'], hint)})"
+        return self.constants(value, hint)
+
+    def _make_class(self, made: MadeClass) -> str:
+        known = self._classes.get(id(made.cls))
+        if known is None:
+            known = self._classes[id(made.cls)] = self.name(made.cls.__name__)
+            self.makes.append((f"{known} = {self.constants(made.make, 'make_class')}()", self.line))
+        return known
 
     def load(self, source: Source) -> str:
         """The variable that holds the value at `source` as it was when the entry began."""

@@ -14,6 +14,7 @@ from torch import fx
 
 from framesmith.guards import Source
 from framesmith.variables.core.ambient import AmbientState
+from framesmith.variables.core.made_classes import MadeClass
 from framesmith.variables.core.override_state import OverrideState
 
 
@@ -86,6 +87,8 @@ class MutationLog(Generic[V]):
 
     `has_state_numbers`: a symbolic number was read from something else than an argument, so that the entry will load it.
 
+    `made_classes` are the classes that the trace made itself, by `id`; one that it changes counts among `classes` too.
+
     `told_apart` are the pairs of trackers, by `id`, of which the program asked whether they are one object.
 
     `let_go` are values that an object let go of in the present step, which may end with that.
@@ -105,6 +108,7 @@ class MutationLog(Generic[V]):
         self.overrides = OverrideState()
         self.classes: dict[type, ChangedClass[V]] = {}
         self.asked_classes: set[tuple[type, type]] = set()
+        self.made_classes: dict[int, MadeClass] = {}
         self.exact_identities = False
         self.has_identity_keys = False
         self.has_number_keys = False
@@ -146,6 +150,11 @@ class MutationLog(Generic[V]):
         """The answer to `is_compiling()`: true, unless the program raises for it."""
         self.was_told_compiling |= self.says_compiling
         return self.says_compiling
+
+    def note_class(self, made: MadeClass) -> None:
+        """Record a class that the trace made: a call that makes one is not repeated."""
+        self.version += 1
+        self.made_classes[id(made.cls)] = made
 
     def note_reference(self, target: V) -> None:
         """Record that a weak reference to a value was made."""
@@ -206,6 +215,7 @@ class MutationLog(Generic[V]):
         self.changed_at.clear()
         self.classes.clear()
         self.asked_classes.clear()
+        self.made_classes.clear()
         self.moved.clear()
         self.asked_gradients.clear()
         self.content_reads.clear()

@@ -12,6 +12,7 @@ from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.deferred_calls import warn
 from framesmith.frontend.tracing.finalizers import drop_references
 from framesmith.frontend.tracing.machine import Machine
+from framesmith.frontend.tracing.made_classes import begin_make_class
 from framesmith.frontend.tracing.opcodes.building import mapping_items
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
@@ -72,7 +73,7 @@ def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
             frame.push(asked(machine.tx, require_handled(machine)))
             return
     begin = FRAME_CALLS.get(callee.value) if isinstance(callee, Builtin) else None
-    result = None if begin is None else begin(machine, args, kwargs)
+    result = begin(machine, args, kwargs) if begin else begin_make_class(machine, callee, args, kwargs)
     if result is None:
         machine.tx.changes.called = callee
         try:
