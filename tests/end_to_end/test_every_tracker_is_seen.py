@@ -186,6 +186,7 @@ PROGRAMS = {
     "GroupIterator": (lambda x: [x + sum(group) for _, group in itertools.groupby([1, 1, 2])], X),
     "TeeSource": (lambda x: [x + n for n in itertools.tee([1, 2])[0]], X),
     "IdentityNumber": (lambda x: (x + 1, id(x) == id(x)), X),
+    "DataPointer": (lambda x: (x + 1, x.data_ptr() == x.view(-1).data_ptr()), X),
     "ThreadNumber": (lambda x: (x + 1, threading.get_ident()), X),
     "SubscriptReversed": (lambda x, items: [x + n for n in reversed(items)], X, Items()),
     "InplaceMethod": (grown, X),

@@ -28,6 +28,7 @@ IN_PROGRAMS = {
     "GroupIterator": "shares the position of its groupby, which has a case",
     "TeeSource": "shared by the iterators of tee, which have a case",
     "IdentityNumber": "differs in each run, so nothing can be equal",
+    "DataPointer": "differs in each run",
     "ThreadNumber": "differs in each run",
     "SubscriptReversed": "asks `__len__` and `__getitem__` in Python",
     "FixedMethod": "a method of a process group that is called at once",

@@ -9,6 +9,7 @@ from torch import fx
 from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.graph.execution import storage_of
 from framesmith.graph.inputs import Inputs
+from framesmith.guards.sources.base import Source
 
 
 @final
@@ -31,3 +32,11 @@ class Writes:
         if self._inputs.share_memory(tensor):
             return None
         return [node for node in self._nodes.get(storage_of(tensor), ()) if not node._erased]
+
+    def first_version(self, source: Source) -> int:
+        """What the version counter of the fake of an input said before anything was recorded."""
+        return self._inputs.versions[source]
+
+    def is_of_input(self, tensor: torch.Tensor) -> bool:
+        """Whether the memory of a fake is that of an input."""
+        return storage_of(tensor) in self._inputs.memories

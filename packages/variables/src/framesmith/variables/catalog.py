@@ -120,6 +120,7 @@ from framesmith.variables.symbolic_numbers import (
     symbolic,
 )
 from framesmith.variables.tensors import (
+    memory_questions,
     tensor_attributes,
     tensor_inputs,
     tensors,
@@ -227,6 +228,7 @@ SYMBOLIC_NUMBERS: Final[Family] = (
     symbolic.ROWS,
 )
 TENSORS: Final[Family] = (
+    memory_questions.ROWS,
     tensor_attributes.ROWS,
     tensor_inputs.ROWS,
     tensors.ROWS,

@@ -175,12 +175,10 @@ def read_hooks(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     raise GraphBreak(TENSOR_INTERNALS, "hooks of a tensor")
 
 
-@ROWS.entry(
-    READERS, "_base", "_version", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides"
-)
+@ROWS.entry(READERS, "_base", "output_nr", "_cdata", "_python_dispatch", "_has_symbolic_sizes_strides")
 def read_internals(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """Break the graph: these are known at run time only, or differ for a fake tensor."""
-    raise GraphBreak(TENSOR_INTERNALS, "internals of a tensor (_base, _version ...)")
+    raise GraphBreak(TENSOR_INTERNALS, "internals of a tensor (_base, output_nr ...)")
 
 
 @ROWS.entry(READERS, "__class__")
