@@ -19,6 +19,7 @@ from framesmith.frontend.exporting.input_check import InputCheck, NoCheck
 from framesmith.frontend.exporting.outer_graph import keep_persistence
 from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer
 from framesmith.frontend.exporting.target import find_target, names_of_tensors
+from framesmith.frontend.tracing.trace_end import Finished, RunRestNatively
 from framesmith.graph.dynamic_dims import Dim as Treatment
 from framesmith.guards import Guard, Reason, Scope
 from framesmith.guards.kinds.shapes import ShapeExpression
@@ -122,10 +123,11 @@ def test_a_watch_refuses_what_was_changed_and_begins_anew_with_each_trace() -> N
     watch.begin(trace)
     log.note(Changed(Local("x")))
     with pytest.raises(ExportError, match=r"f has side effects.*\n  x \(list \(x\)\) is changed"):
-        watch.finish(trace)
+        watch.finish(trace, Finished(Changed(None)))
     trace.tx.changes = MutationLog()
     watch.begin(trace)
-    watch.finish(trace)
+    watch.finish(trace, RunRestNatively(None, uncaught="KeyError: 1"))
+    assert watch.uncaught == "KeyError: 1"
 
 
 def test_export_returns_what_asks_for_arguments() -> None:

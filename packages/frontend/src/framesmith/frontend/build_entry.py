@@ -166,8 +166,8 @@ class TraceWatch(Protocol):
         """A trace is about to begin."""
         ...
 
-    def finish(self, trace: Trace) -> None:
-        """A trace has ended, and nothing was written yet."""
+    def finish(self, trace: Trace, end: TraceEnd) -> None:
+        """A trace has come to this end, and nothing was written yet."""
         ...
 
 
@@ -299,7 +299,7 @@ class EntryBuilder:
                     if reason is not None:
                         refusal = self.on_break(reason, stack, has_strict_breaks(machine))
                     if self.watch is not None:
-                        self.watch.finish(trace)
+                        self.watch.finish(trace, end)
                     # 3 write the changes and the ending
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)

@@ -138,9 +138,10 @@ def export_call(
         raise built.refusal.error()
     # an entry that is complete goes on nowhere, unless to raise
     for end in built.text.targets.values():
+        shown = f": {watch.uncaught}" if watch.uncaught else ""
         raise ExportError(
-            f"{names.function} raises an exception for this example ({_place_of(end)}); a graph has no such end: "
-            "export a call that returns"
+            f"{names.function} raises an exception for this example ({_place_of(end)}){shown}\n"
+            "A graph has no such end: export a call that returns."
         )
     module = OuterGraph(start, example, built).build()
     return Exported(

@@ -4,6 +4,7 @@ from typing import final
 
 from framesmith.frontend.build_entry import Trace
 from framesmith.frontend.errors import ExportError
+from framesmith.frontend.tracing.trace_end import RunRestNatively, TraceEnd
 from framesmith.frontend.tracing.user_stack import user_location
 from framesmith.frontend.user_lines import place_text
 from framesmith.variables.core import Tracker
@@ -11,12 +12,16 @@ from framesmith.variables.core import Tracker
 
 @final
 class EffectsWatch:
-    """A `TraceWatch` that notes where the trace changes what outlives it. Writes to tensors are operations of the graph."""
+    """A `TraceWatch` that notes where the trace changes what outlives it. Writes to tensors are operations of the graph.
+
+    `uncaught`: the exception that leaves the program, as a traceback shows it; empty where none does.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._places: dict[int, str] = {}
         self._setting: str | None = None
+        self.uncaught = ""
 
     def begin(self, trace: Trace) -> None:
         """Note the user's line of each first change from now on."""
@@ -34,8 +39,9 @@ class EffectsWatch:
 
         changes.on_change = note
 
-    def finish(self, trace: Trace) -> None:
+    def finish(self, trace: Trace, end: TraceEnd) -> None:
         """Raise ExportError if anything was changed that outlives the trace. What was set back is not written again."""
+        self.uncaught = end.uncaught if isinstance(end, RunRestNatively) else ""
         changes = trace.tx.changes
         found: list[str] = []
         for changed in changes.changed_trackers():

@@ -39,6 +39,7 @@ from framesmith.variables.core import (
     TraceContext,
     Tracker,
 )
+from framesmith.variables.objects.exception_lines import exception_line
 from framesmith.variables.objects.exceptions import ExceptionTracker, stop_value
 
 # Runs inside runs (a key function of a modelled `sorted` ...) before the graph breaks. Each stands on CPython's own stack, of
@@ -271,7 +272,7 @@ class Interpreter:
             # raised before: its context is set, and its traceback names this frame
             error.chained = error.again = True
             if not self._is_caught(error):
-                return RunRestNatively(None, raised)
+                return RunRestNatively(None, raised, exception_line(raised))
             _, dropped = self._unwind(error)
             if (ended := self._drop_unwound(dropped)) is not None:
                 return ended
@@ -344,7 +345,7 @@ class Interpreter:
         except ObservedException as error:
             if self._is_caught(error):  # no break: the handler is traced as CPython would enter it
                 return self._enter_handler_or_restart(without_traceback(error, self._outside), frame)
-            end: NativeEnd = RunRestNatively(None)
+            end: NativeEnd = RunRestNatively(None, uncaught=exception_line(error.exception))
             own = self._find_error_of_frame(without_traceback(error, self._outside), frame)
         except GraphBreak as reason:
             made = machine.value_ends.references != references
@@ -371,7 +372,7 @@ class Interpreter:
         if own is not None:
             self._set_implicit_context(own)
             self._note_passage(own, frame)
-            return RunRestNatively(None, own.exception)
+            return RunRestNatively(None, own.exception, exception_line(own.exception))
         return end
 
     def _has_read_values(self, known: int, decisions: int) -> bool:
@@ -433,6 +434,7 @@ def _end_for_outer_frame(end: NativeEnd | ResumeHere) -> NativeEnd:
 
     An exception that nothing handles (there is no break then) comes out of it natively as well.
     """
-    if end.reason is None:
-        return RunRestNatively(None)
+    if isinstance(end, RunRestNatively) and end.reason is None:
+        return RunRestNatively(None, uncaught=end.uncaught)
+    assert end.reason is not None
     return BreakBefore(end.reason, isinstance(end, BreakBefore) and end.makes_weak_references)

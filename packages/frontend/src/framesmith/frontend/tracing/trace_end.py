@@ -52,10 +52,12 @@ class RunRestNatively:
 
     That is so where an exception leaves them, which is no graph break (`reason` is None), or cannot be traced to its
     handler. `raised`: the exception to begin with, which the operation would not raise natively in the same form.
+    `uncaught`: what leaves the frames, as the last line of a traceback shows it; empty where it is not known.
     """
 
     reason: GraphBreak | None
     raised: Tracker | None = None
+    uncaught: str = ""
 
 
 NativeEnd: TypeAlias = BreakBefore | RunRestNatively
