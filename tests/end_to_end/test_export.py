@@ -213,7 +213,7 @@ def rows(t, other):
         ({0: Dim.DYNAMIC}, None),
         ({-2: Dim.AUTO}, {0: 2}),
         ((Dim.DYNAMIC, None), (None, None)),
-        ([Dim("n"), 3], {0: Dim("n")}),
+        ([Dim("n"), 3], {0: Dim("m")}),
     ],
 )
 @pytest.mark.parametrize("size", [2, 7, 64])

@@ -12,10 +12,16 @@ from torch.export import Dim
 from framesmith.frontend.errors import ExportError, InvalidArgument
 from framesmith.frontend.export import export
 from framesmith.frontend.exporting.conditions import add_checks
-from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, mark_tensors, read_declarations
+from framesmith.frontend.exporting.dynamic_shapes import (
+    ExampleInt,
+    ExportPolicy,
+    mark_tensors,
+    read_declarations,
+)
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import flatten_call
 from framesmith.frontend.exporting.input_check import InputCheck, NoCheck
+from framesmith.frontend.exporting.named_sizes import find_relations
 from framesmith.frontend.exporting.outer_graph import keep_persistence
 from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer
 from framesmith.frontend.exporting.target import find_target, names_of_tensors
@@ -62,7 +68,7 @@ def test_leaves_are_bound_in_the_order_of_the_code_s_variables() -> None:
 
 def test_declared_dimensions_are_counted_from_the_end_as_well() -> None:
     tensor = torch.ones(4, 3)
-    found = read_declarations({"t": {-1: Dim("n", max=9)}}, {"t": tensor}, ())
+    found = read_declarations({"t": {-1: Dim("n", max=9)}}, {"t": tensor}, ()).sizes
     policy = ExportPolicy(found)
     with mark_tensors(list(found.values())):
         dims = policy.dynamic_dims(Local("t"), tensor)
@@ -119,7 +125,9 @@ class Changed(Tracker):
 
 def test_a_watch_refuses_what_was_changed_and_begins_anew_with_each_trace() -> None:
     watch, log = EffectsWatch("f"), MutationLog()
-    trace = SimpleNamespace(tx=SimpleNamespace(changes=log), machine=SimpleNamespace(frames=[]))
+    recorder = SimpleNamespace(specialized=list)
+    machine = SimpleNamespace(frames=[])
+    trace = SimpleNamespace(tx=SimpleNamespace(changes=log), machine=machine, recorder=recorder)
     watch.begin(trace)
     log.note(Changed(Local("x")))
     with pytest.raises(ExportError, match=r"f has side effects.*\n  x \(list \(x\)\) is changed"):
@@ -138,3 +146,22 @@ def test_a_pickled_check_accepts_all_arguments() -> None:
     check = InputCheck(flatten_call(find_target(program), (1,), {}), ["a", "rest", "k", "more"], {}, [])
     again = pickle.loads(pickle.dumps(check))
     assert isinstance(again, NoCheck) and again(nn.Identity(), (2,), {}) is None
+
+
+def test_sizes_of_one_name_are_compared_with_the_first_and_others_with_what_they_are_computed_from() -> None:
+    x, y, z = torch.ones(4), torch.ones(4), torch.ones(9)
+    size = Dim("n")
+    shapes = {"x": {0: size}, "y": {0: size}, "z": {0: 2 * size + 1}}
+    declared = read_declarations(shapes, {"x": x, "y": y, "z": z}, ())
+    found = [
+        (one.first.path, one.size.path, one.size.compute(5))
+        for one in find_relations(declared.sizes.values())
+    ]
+    assert found == [("x", "y", 5), ("x", "z", 11)]
+
+
+def test_an_int_of_the_example_is_found_by_its_source() -> None:
+    places = Scope({"n": ExampleInt(0, 3), "m": ExampleInt(1, 3)}, {})
+    policy = ExportPolicy({}, numbers={1: True}, places=places)
+    assert policy.is_dynamic_number(Local("m")) and not policy.is_dynamic_number(Local("n"))
+    assert not policy.is_dynamic_number(Local("missing"))

@@ -3,7 +3,7 @@
 The parts are in `exporting`: the example call, dynamic shapes, the outer graph.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -21,12 +21,14 @@ from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy, mark_tens
 from framesmith.frontend.exporting.effects import EffectsWatch
 from framesmith.frontend.exporting.example import ExampleCall, bind_call, flatten_call
 from framesmith.frontend.exporting.input_check import make_input_error
+from framesmith.frontend.exporting.named_sizes import find_relations
 from framesmith.frontend.exporting.outer_graph import OuterGraph
 from framesmith.frontend.exporting.target import find_target
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.tracing.machine import reading_of
-from framesmith.frontend.user_lines import place_text
+from framesmith.frontend.user_lines import place_text, with_source
+from framesmith.graph.shape_guards import Specialized
 from framesmith.guards import first_failure
 
 
@@ -121,18 +123,22 @@ def export_call(
     if start.code.co_flags & NEVER_COMPILED:
         raise ExportError(f"{names.function} is a generator or coroutine; export a function that consumes it")
     values = example.bind(example.leaves)
-    bound = target.signature.bind(*args, **kwargs).arguments
-    declared = read_declarations(dynamic_shapes, bound, (target.as_called(), args, kwargs))
+    declared = read_declarations(
+        dynamic_shapes, example.arguments_with_places(), (target.as_called(), args, kwargs)
+    )
+    relations = find_relations(declared.sizes.values())
     options = CompileOptions(keep_graph, fullgraph=True, shares_entries=False)
     state = SessionState(options, definition=target.definition)
-    policy = ExportPolicy(declared)
+    places = make_scope(start, Signature.of_function(start.code).names, example.bind(example.places()))
+    policy = ExportPolicy(declared.sizes, numbers=declared.numbers, places=places)
     watch = EffectsWatch(names.function)
     builder = EntryBuilder(start, options, policy, state.on_break, watch=watch)
-    with mark_tensors(list(declared.values())), state.lock:
+    with mark_tensors(list(declared.sizes.values())), state.lock:
         try:
             built = builder.build(values)
         except DynamicSizeFixed as error:
             raise names.rename(error) from None
+    check_numbers(policy, watch.fixed, names.function)
     if built.refusal is not None:
         # nothing is run, so the operation that would raise an error of the user first is not reached
         raise built.refusal.error()
@@ -143,10 +149,24 @@ def export_call(
             f"{names.function} raises an exception for this example ({_place_of(end)}){shown}\n"
             "A graph has no such end: export a call that returns."
         )
-    module = OuterGraph(start, example, built).build()
+    module = OuterGraph(start, example, built, declared.numbers.keys()).build(relations)
     return Exported(
         module, tuple(names.texts(g.text() for g in built.text.guards)), example, built, start, names
     )
+
+
+def check_numbers(policy: ExportPolicy, fixed: Iterable[Specialized], function: str) -> None:
+    """Raise DynamicSizeFixed for ints that were declared with `Dim.DYNAMIC`, and that the program fixed."""
+    problems: list[str] = []
+    for each in fixed:
+        found = policy.find_int(each.source)
+        if found is not None and policy.numbers.get(found.index):
+            where = "" if each.user_frame is None else f"; it is fixed at {with_source(each.user_frame)}"
+            problems.append(
+                f"the int {each.source.text()} is declared as Dim.DYNAMIC, and the program works for {found.value} only{where}"
+            )
+    if problems:
+        raise DynamicSizeFixed(function, problems)
 
 
 def _place_of(target: ResumeTarget) -> str:

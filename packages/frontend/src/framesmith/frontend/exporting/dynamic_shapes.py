@@ -14,7 +14,7 @@ import torch
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.errors import ExportError
 from framesmith.graph.dynamic_dims import DynamicDims
-from framesmith.guards import Source
+from framesmith.guards import Scope, Source
 from framesmith.guards.kinds.base import describe_value
 
 _MARKS: Final = (DYNAMIC_MARK, WEAK_DYNAMIC_MARK, STATIC_MARK)
@@ -24,20 +24,46 @@ _HINTS: Final = {"AUTO": WEAK_DYNAMIC_MARK, "DYNAMIC": DYNAMIC_MARK, "STATIC": S
 @final
 @dataclass(slots=True)
 class DeclaredSizes:
-    """What was declared for one tensor: dimensions by mark, and inclusive bounds."""
+    """What was declared for one tensor: dimensions by mark, inclusive bounds, and the named sizes (`torch.export.Dim`)."""
 
+    path: str
     tensor: torch.Tensor
     marks: dict[str, set[int]] = field(default_factory=dict)
     bounds: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
+    named: dict[int, object] = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ExampleInt:
+    """An int of the example, in its place: declarations and sources are told by it which one they mean. `index`: that of the leaf."""
+
+    index: int
+    value: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """All that was declared. `sizes`: by the `id` of the tensor; `numbers`: the ints that may differ, by the index of the leaf, and
+    whether the program has to work for any (`Dim.DYNAMIC`)."""
+
+    sizes: dict[int, DeclaredSizes] = field(default_factory=dict)
+    numbers: dict[int, bool] = field(default_factory=dict)
 
 
 @final
 @dataclass(slots=True)
 class ExportPolicy:
-    """A `TracePolicy`: the sizes that were declared or marked are symbolic, nothing else is."""
+    """A `TracePolicy`: the sizes and ints that were declared or marked are symbolic, nothing else is.
+
+    `places`: the arguments, with an `ExampleInt` for each int.
+    """
 
     declared: Mapping[int, DeclaredSizes]
     promised: bool = False
+    numbers: Mapping[int, bool] = field(default_factory=dict)
+    places: Scope = field(default_factory=lambda: Scope({}, {}))
 
     def snapshot(self) -> "ExportPolicy":
         """Nothing is learnt, so this very policy."""
@@ -54,8 +80,20 @@ class ExportPolicy:
         return dims if found is None else DynamicDims(dims=dims.dims, bounds=found.bounds)
 
     def is_dynamic_number(self, source: Source) -> bool:
-        """No number is symbolic: an int or float of the example is a constant of the exported graph."""
-        return False
+        """Whether it is read from an int that was declared; any other number of the example is a constant of the exported graph."""
+        found = self.find_int(source)
+        return found is not None and found.index in self.numbers
+
+    def find_int(self, source: Source) -> ExampleInt | None:
+        """The int of the example that is read from a source; None for anything else."""
+        if not self.numbers:
+            return None
+        try:
+            found = source.read(self.places)
+        # a source below something that is computed from an int
+        except Exception:
+            return None
+        return found if isinstance(found, ExampleInt) else None
 
     def is_unspecialized(self, source: Source) -> bool:
         """All values may be read."""
@@ -68,8 +106,8 @@ class ExportPolicy:
 
 def read_declarations(
     dynamic_shapes: object, arguments: Mapping[str, object], whole: tuple[object, ...]
-) -> dict[int, DeclaredSizes]:
-    """What was declared, by the `id` of the tensor. `arguments` are the example's by parameter name.
+) -> Declarations:
+    """What was declared. `arguments` are the example's by parameter name, with an `ExampleInt` for each int.
 
     Raises ExportError for a form that is not understood, an argument or dimension that does not exist, or an example
     whose size is out of bounds.
@@ -77,7 +115,7 @@ def read_declarations(
     if hasattr(dynamic_shapes, "dynamic_shapes") and not isinstance(dynamic_shapes, Mapping):
         dynamic_shapes = dynamic_shapes.dynamic_shapes(*whole)  # a `torch.export.ShapesCollection`
     if dynamic_shapes is None:
-        return {}
+        return Declarations()
     if isinstance(dynamic_shapes, Mapping):
         unknown = [name for name in dynamic_shapes if name not in arguments]
         if unknown:
@@ -99,18 +137,23 @@ def read_declarations(
         raise ExportError(
             f"dynamic_shapes is {describe_value(dynamic_shapes)}; give a dict by argument name, or a tuple"
         )
-    found: dict[int, DeclaredSizes] = {}
+    found = Declarations()
     for name, value, shape in pairs:
         _read(name, value, shape, found)
     return found
 
 
-def _read(path: str, value: object, shape: object, found: dict[int, DeclaredSizes]) -> None:
-    """Read what is declared for one value: a tensor, or a container of tensors."""
+def _read(path: str, value: object, shape: object, found: Declarations) -> None:
+    """Read what is declared for one value: a tensor, an int, or a container of these."""
     if shape is None:
         return
+    if isinstance(value, ExampleInt):
+        mark = _mark_of_number(path, value.value, shape)
+        if mark is not STATIC_MARK:
+            found.numbers[value.index] = mark is DYNAMIC_MARK
+        return
     if isinstance(value, torch.Tensor):
-        declared = found.setdefault(id(value), DeclaredSizes(value))
+        declared = found.sizes.setdefault(id(value), DeclaredSizes(path, value))
         for dim, size in _sizes(path, value, shape):
             _declare(path, declared, dim, size)
         return
@@ -128,6 +171,19 @@ def _read(path: str, value: object, shape: object, found: dict[int, DeclaredSize
         f"dynamic_shapes gives {describe_value(shape)} for {path}, which is {describe_value(value)}; "
         "give the dimensions of a tensor, a container of the same form, or None"
     )
+
+
+def _mark_of_number(path: str, value: int, shape: object) -> str:
+    """What a declaration says of an int: by a hint, as for `torch.export`."""
+    hint = getattr(getattr(shape, "type", None), "name", "")
+    if type(shape) is int and shape == value:
+        return STATIC_MARK
+    if hint not in _HINTS or any(getattr(shape, bound, None) is not None for bound in ("min", "max")):
+        raise ExportError(
+            f"dynamic_shapes gives {describe_value(shape)} for {path}, which is the int {value}; "
+            "give Dim.AUTO, Dim.DYNAMIC or Dim.STATIC without bounds, or None"
+        )
+    return _HINTS[hint]
 
 
 def _sizes(path: str, tensor: torch.Tensor, shape: object) -> Iterator[tuple[int, object]]:
@@ -180,6 +236,8 @@ def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None
             "torch, so that one graph does not serve them and others; give an example with a size of 2 or more"
         )
     declared.bounds[dim] = (low, high)
+    if hasattr(size, "__name__"):
+        declared.named[dim] = size
 
 
 def _bound(value: object) -> int | None:

@@ -7,6 +7,7 @@ from framesmith.frontend.errors import ExportError
 from framesmith.frontend.tracing.trace_end import RunRestNatively, TraceEnd
 from framesmith.frontend.tracing.user_stack import user_location
 from framesmith.frontend.user_lines import place_text
+from framesmith.graph.shape_guards import Specialized
 from framesmith.variables.core import Tracker
 
 
@@ -14,7 +15,8 @@ from framesmith.variables.core import Tracker
 class EffectsWatch:
     """A `TraceWatch` that notes where the trace changes what outlives it. Writes to tensors are operations of the graph.
 
-    `uncaught`: the exception that leaves the program, as a traceback shows it; empty where none does.
+    `uncaught`: the exception that leaves the program, as a traceback shows it; empty where none does. `fixed`: the numbers that
+    were to differ, and that the trace has fixed.
     """
 
     def __init__(self, name: str) -> None:
@@ -22,6 +24,7 @@ class EffectsWatch:
         self._places: dict[int, str] = {}
         self._setting: str | None = None
         self.uncaught = ""
+        self.fixed: list[Specialized] = []
 
     def begin(self, trace: Trace) -> None:
         """Note the user's line of each first change from now on."""
@@ -42,6 +45,7 @@ class EffectsWatch:
     def finish(self, trace: Trace, end: TraceEnd) -> None:
         """Raise ExportError if anything was changed that outlives the trace. What was set back is not written again."""
         self.uncaught = end.uncaught if isinstance(end, RunRestNatively) else ""
+        self.fixed = trace.recorder.specialized()
         changes = trace.tx.changes
         found: list[str] = []
         for changed in changes.changed_trackers():

@@ -13,6 +13,7 @@ from typing import final
 import torch
 from torch.utils import _pytree as pytree
 
+from framesmith.frontend.exporting.dynamic_shapes import ExampleInt
 from framesmith.frontend.exporting.target import ExportTarget
 
 _NOT_IN_NAMES = re.compile(r"\W+", re.ASCII)
@@ -35,6 +36,19 @@ class ExampleCall:
         bound = _bind(self.target, args, kwargs)
         own = {*list(bound.signature.parameters)[: len(self.target.fixed)], *self.target.fixed_keywords}
         return frozenset(name for name in bound.arguments if name not in own)
+
+    def places(self) -> list[object]:
+        """The leaves, with an `ExampleInt` for each int."""
+        return [
+            ExampleInt(index, leaf) if isinstance(leaf, int) and type(leaf) is int else leaf
+            for index, leaf in enumerate(self.leaves)
+        ]
+
+    def arguments_with_places(self) -> Mapping[str, object]:
+        """The arguments by parameter name, with an `ExampleInt` for each int."""
+        args, kwargs = pytree.tree_unflatten(self.places(), self.spec)
+        arguments: Mapping[str, object] = self.target.signature.bind(*args, **kwargs).arguments
+        return arguments
 
     def bind(self, leaves: Sequence[object]) -> list[object]:
         """The values of the traced function's parameters, in their order, with these leaves in place of the example's.
@@ -75,18 +89,34 @@ def flatten_call(target: ExportTarget, args: tuple[object, ...], kwargs: dict[st
 
 
 def distinct_tensors(leaves: Sequence[object]) -> tuple[object, ...]:
-    """The leaves, a tensor that is there twice as another object the second time: they are two inputs of the graph."""
+    """The leaves, a tensor that is there twice as another object the second time: they are two inputs of the graph. A view is
+    represented by a tensor of the same memory that is none, as the module takes any tensor, which may have no base."""
     seen: set[int] = set()
     found: list[object] = []
     for leaf in leaves:
-        if isinstance(leaf, torch.Tensor) and id(leaf) in seen:
-            # a clone has no attributes: the marks on sizes go with it
-            marks = {name: set(value) for name, value in vars(leaf).items() if isinstance(value, set)}
-            leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
-            vars(leaf).update(marks)
-        seen.add(id(leaf))
+        place = id(leaf)
+        if type(leaf) is torch.Tensor and _is_plain_view(leaf):
+            base = leaf.new_empty(0)
+            plain = base.set_(leaf.untyped_storage(), leaf.storage_offset(), leaf.shape, leaf.stride())
+            leaf = _with_marks(plain, leaf)
+        if isinstance(leaf, torch.Tensor) and place in seen:
+            leaf = _with_marks(leaf.detach().clone().requires_grad_(leaf.requires_grad), leaf)
+        seen.add(place)
         found.append(leaf)
     return tuple(found)
+
+
+def _is_plain_view(leaf: torch.Tensor) -> bool:
+    """Whether it is a view of which nothing but its memory can be seen."""
+    special = leaf.requires_grad or leaf.is_inference() or leaf.is_conj() or leaf.is_neg()
+    return leaf.layout is torch.strided and leaf._is_view() and not special
+
+
+def _with_marks(copy: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:
+    """The copy of a tensor, with the marks on its sizes: a copy has no attributes."""
+    marks = {name: set(value) for name, value in vars(leaf).items() if isinstance(value, set)}
+    vars(copy).update(marks)
+    return copy
 
 
 def _parameter_names(

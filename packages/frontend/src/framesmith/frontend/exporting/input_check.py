@@ -3,7 +3,7 @@
 Sizes that were declared, and relations between them, are checked in the graph (`conditions`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import final
 
 import torch
@@ -17,7 +17,8 @@ from framesmith.guards.kinds.tensor_spec import TensorSpec
 
 @final
 class InputCheck:
-    """A hook that runs before `forward`. `specs`: what is fixed of the tensor at each leaf that the program read.
+    """A hook that runs before `forward`. `specs`: what is fixed of the tensor at each leaf that the program read; `numbers`: the
+    leaves that are ints and may differ.
 
     It says nothing while another compiler traces the module, which has its own checks. `copy.deepcopy` of a
     GraphModule leaves its hooks out, and a pickled check is an empty one: copies are not checked.
@@ -29,11 +30,13 @@ class InputCheck:
         parameters: Sequence[str],
         specs: Mapping[int, TensorSpec],
         guards: Sequence[Guard],
+        numbers: Set[int] = frozenset(),
     ) -> None:
         self._example = example
         self._parameters = tuple(parameters)
         self._specs = dict(specs)
         self._guards = GuardSet(guards)
+        self._numbers = frozenset(numbers)
 
     def __call__(self, module: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         """Raise ExportError if the module is not what the program does for these arguments."""
@@ -44,6 +47,10 @@ class InputCheck:
             for index, expected in self._specs.items():
                 problem = _problem(expected, leaves[index])
                 if problem is not None:
+                    raise make_input_error("the program", f"{self._example.names[index]}: {problem}")
+            for index in self._numbers:
+                if type(leaves[index]) is not int:
+                    problem = f"expected an int, found {type(leaves[index]).__name__}"
                     raise make_input_error("the program", f"{self._example.names[index]}: {problem}")
             values = bind_call(self._example.target, args, kwargs)
             failure = first_failure(self._guards, Scope(dict(zip(self._parameters, values, strict=True)), {}))

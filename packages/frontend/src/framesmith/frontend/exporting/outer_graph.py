@@ -7,7 +7,7 @@ def forward(self, x, k):                                    placeholders: the le
 
 import enum
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any, Final, final
@@ -24,6 +24,7 @@ from framesmith.frontend.errors import ExportError
 from framesmith.frontend.exporting.conditions import add_checks
 from framesmith.frontend.exporting.example import ExampleCall
 from framesmith.frontend.exporting.input_check import InputCheck
+from framesmith.frontend.exporting.named_sizes import SizeRelation
 from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer, inline_graph, node_of
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.graph.failures import GraphFailed
@@ -41,23 +42,27 @@ _CONSTANTS: Final = (enum.Enum, type, FunctionType, ModuleType, *fx.node.base_ty
 class OuterGraph:
     """Builds the exported module of one entry."""
 
-    def __init__(self, start: FunctionStart, example: ExampleCall, built: BuiltEntry) -> None:
+    def __init__(
+        self, start: FunctionStart, example: ExampleCall, built: BuiltEntry, numbers: Set[int] = frozenset()
+    ) -> None:
         self._start, self._example, self._built = start, example, built
+        self._numbers = numbers  # the leaves that are ints and may differ
         self._graph = fx.Graph()
         self._tracer = NodeTracer(self._graph)
         self._attributes: dict[str, object] = {}
         self._names: dict[int, str] = {}  # of attributes, by the id of the object
-        inputs = [self._input(name, leaf) for name, leaf in zip(example.names, example.leaves, strict=True)]
+        inputs = [self._input(index, leaf) for index, leaf in enumerate(example.leaves)]
+        self._of_leaves = {id(leaf): proxy for leaf, proxy in inputs if isinstance(leaf, torch.Tensor)}
         parameters = Signature.of_function(start.code).names
         values = example.bind([leaf if proxy is None else proxy for leaf, proxy in inputs])
         given = make_scope(start, parameters, values)
         self._given = example.given()
         self._scope = NodeScope(self._tracer, given, self._attribute)
 
-    def _input(self, name: str, leaf: object) -> tuple[object, NodeProxy | None]:
-        """A placeholder for each leaf; only tensors are represented by it, other leaves are constants of the program."""
-        node = self._graph.placeholder(name)
-        if not isinstance(leaf, torch.Tensor):
+    def _input(self, index: int, leaf: object) -> tuple[object, NodeProxy | None]:
+        """A placeholder for each leaf; only tensors and ints that may differ are represented by it, other leaves are constants of the program."""
+        node = self._graph.placeholder(self._example.names[index])
+        if not isinstance(leaf, torch.Tensor) and index not in self._numbers:
             node.meta["val"] = leaf
             return leaf, None
         return leaf, NodeProxy(node, self._tracer)
@@ -96,9 +101,11 @@ class OuterGraph:
             name = f"{base}_{number}"
         return name
 
-    def build(self) -> fx.GraphModule:
+    def build(self, relations: Sequence[SizeRelation] = ()) -> fx.GraphModule:
         """The module. Raises ExportError for a result that a graph cannot return."""
         add_checks(self._scope, self._built.text.guards)
+        for relation in relations:
+            self._add_relation(relation)
         leaves, out_spec = pytree.tree_flatten(self._run())
         self._graph.output([self._output(leaf) for leaf in leaves])
         info = _PyTreeInfo(list(self._example.parameters), self._example.spec, out_spec)
@@ -111,6 +118,16 @@ class OuterGraph:
         complete_state(module, saved)
         module.register_forward_pre_hook(self._make_check(), with_kwargs=True)
         return module
+
+    def _add_relation(self, relation: SizeRelation) -> None:
+        """Check in the graph what was declared of two sizes."""
+        first, size = (
+            self._tracer.create_proxy(
+                "call_function", torch.ops.aten.sym_size.int, (self._of_leaves[id(one.tensor)], one.dim), {}
+            )
+            for one in (relation.first, relation.size)
+        )
+        self._graph.call_function(torch._check, (node_of(size == relation.size.compute(first)),))
 
     def _make_check(self) -> InputCheck:
         """The check of arguments: metadata of tensors at leaves, and guards on everything else that was given."""
@@ -130,7 +147,9 @@ class OuterGraph:
                 index = places.get(found[0].node.name)
                 if index is not None:
                     specs[index] = guard.claim.spec
-        return InputCheck(self._example, Signature.of_function(self._start.code).names, specs, others)
+        return InputCheck(
+            self._example, Signature.of_function(self._start.code).names, specs, others, self._numbers
+        )
 
     def _is_given(self, root: Source) -> bool:
         return isinstance(root, Local) and root.name in self._given

@@ -14,6 +14,7 @@ from torch.fx.proxy import GraphAppendingTracer
 from framesmith.frontend.errors import ExportError
 from framesmith.guards import Scope, Source
 from framesmith.guards.scope import Readable
+from framesmith.guards.sources.computed import Computed
 from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
 
 _OPERATORS: Final = {
@@ -78,6 +79,11 @@ class NodeScope:
             if isinstance(base, fx.Proxy):
                 dims = () if isinstance(source, TensorStorageOffset) else (source.dim,)
                 return self.tracer.create_proxy("call_function", operator, (base, *dims), {})
+        if isinstance(source, Computed):
+            operands = [self.value_of(one) if isinstance(one, Source) else one for one in source.operands]
+            # of an int that may differ; of numbers of the example it is a number
+            if any(isinstance(one, fx.Proxy) for one in operands):
+                return self.tracer.create_proxy("call_function", source.function, tuple(operands), {})
         return self._scope.value_of(source)
 
 
