@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 import torch.distributed.nn
+from tests.end_to_end import work_programs
 from torch import multiprocessing, nn
 from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
@@ -121,14 +122,6 @@ def a_mean_of_statistics(x):
 
 
 @broken
-def asynchronous(x):
-    work = dist.all_reduce(x, async_op=True)
-    y = torch.ones(4) * 3
-    work.wait()
-    return x + y
-
-
-@broken
 def barrier(x):
     y = x + 1
     dist.barrier()
@@ -149,6 +142,12 @@ def with_a_gradient(x):
         z = y.detach()
         dist.all_reduce(z)
     return (y + z).detach()
+
+
+for _program in work_programs.ENDED:
+    plain(_program)
+for _program in work_programs.LASTING:
+    broken(_program)
 
 
 def text_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> str:

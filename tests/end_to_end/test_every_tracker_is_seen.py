@@ -161,8 +161,25 @@ def increase(x, *rest):
 GROUP = dist.ProcessGroup(0, 2)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def alone():
+    """This process alone in a group."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def waited(x):
+    y = x * 2
+    work = dist.all_reduce(y, async_op=True)
+    work.wait()
+    return y
+
+
 PROGRAMS = {
     "FixedMethod": (lambda x: x * GROUP.size(), X),
+    "WorkTracker": (waited, X),
+    "WaitMethod": (waited, X),
     "TensorTracker": (lambda x: x + 1, X),
     "TensorMethod": (lambda x: x.sum(), X),
     "SymbolicNumber": (lambda x: x * x.shape[0], X),

@@ -37,6 +37,7 @@ from framesmith.frontend.tracing.deferred_calls import check_filters
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.filled_places import find_filled_place
 from framesmith.frontend.tracing.interpreter import Interpreter
+from framesmith.frontend.tracing.launches import check_launches
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.outdated_reads import check_outdated_reads
@@ -314,6 +315,7 @@ class EntryBuilder:
                     trace.tx.changes.ambient.restore()
             shape_guards = recorder.explain_shape_guards()
         except GraphBreak as unwritable:
+            check_launches(trace.tx)
             # the entry keeps it, and they keep the call
             unwritable.__traceback__ = unwritable.__context__ = None
             reached, stack = locate_trace(machine, self.start.code)
@@ -370,6 +372,7 @@ def run_trace(trace: Trace, start: TraceStart, values: Sequence[object]) -> Trac
         check_asked_gradients(trace.tx)
         raise
     check_outdated_reads(trace.tx)
+    check_launches(trace.tx)
     if not isinstance(end, Finished):
         check_asked_gradients(trace.tx, trace.machine.frames)
     return end

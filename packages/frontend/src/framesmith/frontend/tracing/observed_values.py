@@ -70,6 +70,10 @@ class ObservedValues:
             )
         if self._has_collectives and not self._machine.tx.graph.runs_as_captured:
             raise GraphBreak(BACKEND_LIMIT, f"{node.target}, which may raise, behind a collective")
+        if self._machine.tx.changes.launches:
+            raise GraphBreak(
+                BACKEND_LIMIT, f"{node.target}, which may raise, behind an asynchronous collective"
+            )
         if not self._machine.value_ends.nested:
             return
         step = node.meta[STEP][0]

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 import torch
 from torch import fx
 
+from framesmith.graph import GraphBreak
 from framesmith.guards import Source
 from framesmith.variables.core.ambient import AmbientState
 from framesmith.variables.core.made_classes import MadeClass
@@ -55,6 +56,21 @@ class ReadWatcher(Protocol[Read]):
         ...
 
 
+class Launch(Protocol):
+    """Something that the trace began and that another step ends. Implemented by `distributed.works`.
+
+    `step`: that which began it; `ended`: that which ended it; `escapes`: an object for it is needed after the graph.
+    """
+
+    step: int
+    ended: int | None
+    escapes: bool
+
+    def explain(self) -> GraphBreak:
+        """The break at which it begins natively."""
+        ...
+
+
 class ChangedClass(Protocol[V]):
     """A class with attributes that the trace stored (None: deleted)."""
 
@@ -95,6 +111,8 @@ class MutationLog(Generic[V]):
 
     `readers` are told what the trace reads while they watch; `native_reads` are those of Python code that the graph runs as it is.
 
+    `launches` are what the trace began and another step has to end.
+
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
     changed in between. `changed_at` has the version of the last change of each tracker, by its id.
     """
@@ -130,6 +148,7 @@ class MutationLog(Generic[V]):
         self.let_go: list[V] = []
         self.readers: list[ReadWatcher[V]] = []
         self.native_reads: list[ReadWatcher[V]] = []
+        self.launches: list[Launch] = []
         self.on_change: Callable[[V], None] | None = None  # told before it changes
         self.on_reference: Callable[[V], None] | None = None  # told to what a weak reference was made
 
@@ -224,6 +243,7 @@ class MutationLog(Generic[V]):
         self._keys.clear()
         self.told_apart.clear()
         self.native_reads.clear()
+        self.launches.clear()
 
     def has_changed_any(self) -> bool:
         """Whether an existing object has a change that is not replayed yet."""

@@ -1,13 +1,14 @@
 """Collectives of `torch.distributed`: nodes of the graph, where the call is a plain one; otherwise they run natively.
 
-Plain: not asynchronous, of strided real tensors that autograd does not follow, in a group that this process is in. The other processes have to
-make the same calls in the same order, as they do in eager; a collective is neither dropped nor moved.
+Plain: of strided real tensors that autograd does not follow, in a group that this process is in. The other processes have to
+make the same calls in the same order, as they do in eager; a collective is neither dropped nor moved. One that is asynchronous gives a `Work`: see `works`.
 """
 
 import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Final
+from typing import Final, final
 
 import torch
 import torch.distributed as dist
@@ -16,6 +17,8 @@ from torch.nn.parallel import DistributedDataParallel
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
 from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.tuples import TupleTracker
+from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
@@ -26,6 +29,7 @@ from framesmith.variables.distributed.process_groups import (
     default_group,
     require_registered,
 )
+from framesmith.variables.distributed.works import begin_work
 from framesmith.variables.polyfills import collectives
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -38,10 +42,8 @@ def _refuse(name: str, why: str = "") -> GraphBreak:
     return GraphBreak(NATIVE_CALL, f"torch.distributed.{name}(){why and ', ' + why}")
 
 
-def _require_group(tx: TraceContext, name: str, group: Tracker, async_op: Tracker) -> dist.ProcessGroup:
-    """The process group of a call. Breaks the graph for an asynchronous one, and where this process is in no such group."""
-    if async_op.realize().as_python_constant():
-        raise _refuse(name, "asynchronous")
+def _require_group(tx: TraceContext, name: str, group: Tracker) -> dist.ProcessGroup:
+    """The process group of a call. Breaks the graph where this process is in no such group."""
     if tx.graph.use.is_discarded and not tx.graph.runs_as_captured:
         raise GraphBreak(
             BACKEND_LIMIT, f"torch.distributed.{name}() in a function that the graph calls as it is"
@@ -99,17 +101,40 @@ def _reduction(name: str, op: Tracker | None, tensor: TensorTracker) -> Tracker:
     return Constant(known[reduction])
 
 
-def _traced(function: Callable[..., object]) -> Callable[..., PendingCall]:
-    tracker = polyfill_function(function)
-    return lambda tx, *args: tracker.bind(tx, args, {})
+_COMPLETE: Final = polyfill_function(collectives.complete)
+_WHOLE: Final = polyfill_function(collectives.write_whole)
+_ROWS: Final = polyfill_function(collectives.write_rows)
 
 
-_ALL_REDUCE: Final = _traced(collectives.all_reduce)
-_BROADCAST: Final = _traced(collectives.broadcast)
-_ALL_GATHER: Final = _traced(collectives.all_gather)
-_ALL_GATHER_SINGLE: Final = _traced(collectives.all_gather_single)
-_REDUCE_SCATTER_SINGLE: Final = _traced(collectives.reduce_scatter_single)
-_ALL_TO_ALL_SINGLE: Final = _traced(collectives.all_to_all_single)
+@final
+@dataclass(frozen=True, slots=True)
+class _Collective:
+    """A collective in two parts: the polyfill that begins it, and the one that waits and writes."""
+
+    name: str
+    begin: FunctionTracker
+    write: FunctionTracker = _WHOLE
+
+    def call(
+        self, tx: TraceContext, async_op: Tracker, outputs: Sequence[Tracker], *arguments: Tracker
+    ) -> Tracker | PendingCall:
+        """Both parts one after the other; with `async_op` the first, and a `Work` for the second."""
+        tensors = [one for output in outputs if isinstance(one := output.realize(), TensorTracker)]
+        if not async_op.realize().as_python_constant():
+            return _COMPLETE.bind(tx, [self.begin, self.write, TupleTracker(tensors), *arguments], {})
+        begun = self.begin.call(tx, arguments, {}).realize()
+        assert isinstance(begun, TensorTracker)
+        return begin_work(tx, self.name, begun, tensors, self.write)
+
+
+_ALL_REDUCE: Final = _Collective("all_reduce", polyfill_function(collectives.all_reduce))
+_BROADCAST: Final = _Collective("broadcast", polyfill_function(collectives.broadcast))
+_ALL_GATHER: Final = _Collective("all_gather", polyfill_function(collectives.all_gather), _ROWS)
+_ALL_GATHER_SINGLE: Final = _Collective("all_gather_single", polyfill_function(collectives.all_gather_single))
+_REDUCE_SCATTER_SINGLE: Final = _Collective(
+    "reduce_scatter_single", polyfill_function(collectives.reduce_scatter_single)
+)
+_ALL_TO_ALL_SINGLE: Final = _Collective("all_to_all_single", polyfill_function(collectives.all_to_all_single))
 
 
 def all_reduce(
@@ -118,11 +143,12 @@ def all_reduce(
     op: Tracker | None = None,
     group: Tracker = _NONE,
     async_op: Tracker = _FALSE,
-) -> PendingCall:
+) -> Tracker | PendingCall:
     """`dist.all_reduce`."""
-    found = _require_group(tx, "all_reduce", group, async_op)
+    found = _require_group(tx, "all_reduce", group)
     (given,) = _require_tensors("all_reduce", tensor)
-    return _ALL_REDUCE(tx, given, _reduction("all_reduce", op, given), Constant(found.group_name))
+    reduction = _reduction("all_reduce", op, given)
+    return _ALL_REDUCE.call(tx, async_op, [given], given, reduction, Constant(found.group_name))
 
 
 def broadcast(
@@ -132,9 +158,9 @@ def broadcast(
     group: Tracker = _NONE,
     async_op: Tracker = _FALSE,
     group_src: Tracker = _NONE,
-) -> PendingCall:
+) -> Tracker | PendingCall:
     """`dist.broadcast`."""
-    found = _require_group(tx, "broadcast", group, async_op)
+    found = _require_group(tx, "broadcast", group)
     _require_tensors("broadcast", tensor)
     ranks = dist.get_process_group_ranks(found)
     whole, inside = src.realize().as_python_constant(), group_src.realize().as_python_constant()
@@ -143,7 +169,7 @@ def broadcast(
         raise _refuse("broadcast", "from no process of the group")
     # `src` is a rank among all processes; the operator takes one in the group.
     rank = ranks.index(given) if inside is None else given
-    return _BROADCAST(tx, tensor, Constant(rank), Constant(found.group_name))
+    return _BROADCAST.call(tx, async_op, [tensor], tensor, Constant(rank), Constant(found.group_name))
 
 
 def all_gather(
@@ -152,9 +178,9 @@ def all_gather(
     tensor: Tracker,
     group: Tracker = _NONE,
     async_op: Tracker = _FALSE,
-) -> PendingCall:
+) -> Tracker | PendingCall:
     """`dist.all_gather` into a list of tensors of one shape."""
-    found = _require_group(tx, "all_gather", group, async_op)
+    found = _require_group(tx, "all_gather", group)
     outputs = tensor_list.realize()
     if not isinstance(outputs, ListTracker) or len(outputs.items) != found.size():
         raise _refuse("all_gather", "into something else than a list of a tensor for each process")
@@ -162,17 +188,19 @@ def all_gather(
     one, *others = _require_tensors("all_gather", tensor, *outputs.items)
     if any(other.fake.shape != one.fake.shape for other in others):
         raise _refuse("all_gather", "of tensors of several shapes")
-    return _ALL_GATHER(tx, outputs, one, Constant(found.size()), Constant(found.group_name))
+    size, name = Constant(found.size()), Constant(found.group_name)
+    return _ALL_GATHER.call(tx, async_op, outputs.items, one, size, name)
 
 
 def all_gather_single(
     tx: TraceContext, output: Tracker, input: Tracker, group: Tracker = _NONE, async_op: Tracker = _FALSE
-) -> PendingCall:
+) -> Tracker | PendingCall:
     """`dist.all_gather_into_tensor`, which is `all_gather_single` in newer versions of torch."""
-    found = _require_group(tx, "all_gather_single", group, async_op)
+    found = _require_group(tx, "all_gather_single", group)
     whole, part = _require_tensors("all_gather_single", output, input)
     _require_parts("all_gather_single", whole, part, found.size())
-    return _ALL_GATHER_SINGLE(tx, whole, part, Constant(found.size()), Constant(found.group_name))
+    size, name = Constant(found.size()), Constant(found.group_name)
+    return _ALL_GATHER_SINGLE.call(tx, async_op, [whole], part, size, name)
 
 
 def reduce_scatter_single(
@@ -182,14 +210,14 @@ def reduce_scatter_single(
     op: Tracker | None = None,
     group: Tracker = _NONE,
     async_op: Tracker = _FALSE,
-) -> PendingCall:
+) -> Tracker | PendingCall:
     """`dist.reduce_scatter_tensor`, which is `reduce_scatter_single` in newer versions of torch."""
-    found = _require_group(tx, "reduce_scatter_single", group, async_op)
+    found = _require_group(tx, "reduce_scatter_single", group)
     part, whole = _require_tensors("reduce_scatter_single", output, input)
     _require_parts("reduce_scatter_single", whole, part, found.size())
     reduction = _reduction("reduce_scatter_single", op, part)
     size, name = Constant(found.size()), Constant(found.group_name)
-    return _REDUCE_SCATTER_SINGLE(tx, part, whole, reduction, size, name)
+    return _REDUCE_SCATTER_SINGLE.call(tx, async_op, [part], whole, reduction, size, name)
 
 
 def all_to_all_single(
@@ -200,9 +228,9 @@ def all_to_all_single(
     input_split_sizes: Tracker = _NONE,
     group: Tracker = _NONE,
     async_op: Tracker = _FALSE,
-) -> PendingCall:
+) -> Tracker | PendingCall:
     """`dist.all_to_all_single` of equal parts; parts of other sizes run natively."""
-    found = _require_group(tx, "all_to_all_single", group, async_op)
+    found = _require_group(tx, "all_to_all_single", group)
     result, given = _require_tensors("all_to_all_single", output, input)
     for sizes in (output_split_sizes.realize(), input_split_sizes.realize()):
         if not (isinstance(sizes, Constant) and sizes.value is None):
@@ -212,7 +240,8 @@ def all_to_all_single(
         raise _refuse("all_to_all_single", "of tensors that have no equal parts")
     # The functional operator wants sizes in any case.
     parts = ListTracker([Constant(rows // size) for _ in range(size)])
-    return _ALL_TO_ALL_SINGLE(tx, result, given, parts, parts, Constant(found.group_name))
+    name = Constant(found.group_name)
+    return _ALL_TO_ALL_SINGLE.call(tx, async_op, [result], given, parts, parts, name)
 
 
 def _require_parts(name: str, whole: TensorTracker, part: TensorTracker, size: int) -> None:
@@ -222,7 +251,7 @@ def _require_parts(name: str, whole: TensorTracker, part: TensorTracker, size: i
         raise _refuse(name, "of tensors that do not fit each other")
 
 
-_CAPTURED: Final[dict[str, Callable[..., PendingCall]]] = {
+_CAPTURED: Final[dict[str, Callable[..., Tracker | PendingCall]]] = {
     "all_reduce": all_reduce,
     "broadcast": broadcast,
     "all_gather": all_gather,
