@@ -28,11 +28,12 @@ from framesmith.frontend.generated.functions import Identity, Line
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.graph_call import write_graph_call
 from framesmith.frontend.new_objects import check_new_memory, drop_made, made_among
-from framesmith.frontend.options import CompileOptions, TracePolicy, config
+from framesmith.frontend.options import CompileOptions, TracePolicy, config, current_config
 from framesmith.frontend.recovery import Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.tracing.asked_gradients import check_asked_gradients
+from framesmith.frontend.tracing.data_parallel import find_buckets
 from framesmith.frontend.tracing.deferred_calls import check_filters
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.filled_places import find_filled_place
@@ -305,6 +306,8 @@ class EntryBuilder:
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
+                    if current_config().optimize_ddp:
+                        recorder.options = replace(recorder.options, gradient_buckets=find_buckets(machine))
                     check_new_memory(trace.tx, outputs)
                     if self.skips_first_call and reason is None and recorder.options.compiles_slowly:
                         self._check_filled_places(trace)

@@ -48,6 +48,8 @@ class Config:
     """A call of a module that is like an earlier one in the same trace repeats what that recorded, instead of being traced."""
     shared_subgraphs: bool = True
     """Inductor compiles what such calls have in common once, as one subgraph, and fuses nothing across its border."""
+    optimize_ddp: bool = True
+    """The graph of a model under `DistributedDataParallel` is compiled in parts, so that gradients are reduced while others are computed."""
     suppress_errors: bool = False
     """A backend that fails is a warning, and the function runs uncompiled."""
     raise_bugs: bool = False

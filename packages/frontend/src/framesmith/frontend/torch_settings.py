@@ -16,7 +16,7 @@ from framesmith.guards.imported import find_loaded
 SAME: Final = frozenset({
     "recompile_limit", "automatic_dynamic_shapes", "assume_static_by_default", "specialize_int", "specialize_float",
     "capture_scalar_outputs", "capture_dynamic_output_shape_ops", "error_on_recompile", "fail_on_recompile_limit_hit",
-    "suppress_errors", "disable", "allow_ignore_mark_dynamic", "verify_correctness",
+    "suppress_errors", "disable", "allow_ignore_mark_dynamic", "verify_correctness", "optimize_ddp",
 })  # fmt: skip
 """Fields of `torch._dynamo.config` that `frontend.config` has under the same name."""
 

@@ -4,7 +4,6 @@ Before: nodes, some unused, and the nodes to return. After: `CompiledSubgraph`, 
 its `inputs` in order and returns a tuple. What may be dropped is decided in `prune`.
 """
 
-import linecache
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -15,12 +14,11 @@ import torch
 import torch._guards
 from torch import fx
 from torch.fx.experimental import _config as fx_config
-from torch.fx.graph_module import _loader
 from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
-from framesmith.graph.backend import compile_with, require_values
+from framesmith.graph.backend import require_values
 from framesmith.graph.captured_module import CapturedModule, run_form
 from framesmith.graph.default_devices import outside_of_blocks
 from framesmith.graph.errors import BackendFailed
@@ -41,9 +39,12 @@ from framesmith.graph.inputs import (
 )
 from framesmith.graph.lasting_inputs import mark_lasting_inputs
 from framesmith.graph.module_calls import make_plain
+from framesmith.graph.module_texts import forget_source, source_name
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
 from framesmith.graph.overlapping_inputs import overlap_unseen
+from framesmith.graph.parts import compile_parts
+from framesmith.graph.plain_inputs import BackendContext
 from framesmith.graph.plain_numbers import use_plain_numbers
 from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
 from framesmith.graph.purity import IMPURE
@@ -193,7 +194,7 @@ def call_backend(
     used: Sequence[Input],
     written: Sequence[Source],
     ambient: Ambient,
-    context: torch._guards.TracingContext,
+    context: BackendContext,
     reliance: Reliance,
 ) -> BackendCall:
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
@@ -216,7 +217,7 @@ def call_backend(
                 mark_lasting_inputs(given, used)
             examples = [for_backend(entry, context) for entry in used]
             with nullcontext() if options.backend == "eager" else unseen_draws():
-                made = compile_with(options, given, examples)
+                made = compile_parts(options, given, [entry.value for entry in used], examples, context)
         reliance.check(options.backend, context, is_broken=False)
     except BackendFailed as failed:
         reliance.check(options.backend, context, is_broken=isinstance(failed.original, OperationsReplaced))
@@ -225,17 +226,6 @@ def call_backend(
         after.restore()
         let_go(used)
     return made
-
-
-def source_name(module: fx.GraphModule) -> str:
-    """The name under which fx keeps the text of a module for tracebacks."""
-    return module.forward.__code__.co_filename
-
-
-def forget_source(name: str) -> None:
-    """Delete the text of a module from the caches of fx and `linecache`, which would keep it for the life of the process."""
-    _loader.eval_cache.pop(name, None)
-    linecache.cache.pop(name, None)
 
 
 def count_results(graph: fx.Graph) -> int:

@@ -4,7 +4,7 @@ Inductor has to know them where it records CUDA graphs (`mode="reduce-overhead"`
 graph that writes to one. AOTAutograd reads the marks off the nodes of a module that has these attributes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import torch
@@ -39,6 +39,17 @@ def mark_lasting_inputs(module: fx.GraphModule, used: Sequence[Input]) -> None:
         vars(node)["_dynamo_source"] = TorchSource(NO_TRACE, node.name + places.get(entry.source, ""))
         if _lasts(entry):
             node.meta.setdefault("tensor_dict", {})[_MARK] = _MAY_MOVE
+
+
+def copy_marks(
+    module: fx.GraphModule, part: fx.GraphModule, inputs: Iterable[tuple[fx.Node, fx.Node]]
+) -> None:
+    """Give a part of a marked module its marks. `inputs` are its values in the module, with the placeholders in the part."""
+    part.meta.update(module.meta)
+    object.__setattr__(part, "_param_name_to_source", vars(module)["_param_name_to_source"])
+    for node, placeholder in inputs:
+        source = vars(node).get("_dynamo_source")
+        vars(placeholder)["_dynamo_source"] = source or TorchSource(NO_TRACE, node.name)
 
 
 def _shared_places(used: Sequence[Input]) -> dict[Source, str]:

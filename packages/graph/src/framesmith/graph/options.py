@@ -17,11 +17,24 @@ Backend = Callable[..., BackendCall]
 
 @final
 @dataclass(frozen=True, slots=True)
+class GradientBuckets:
+    """What data parallel training reduces. `parameters` are the identities of its parameters, `first` and `size` the least bytes of
+    the first bucket and of each later one: a bucket is full with the parameter that reaches them. There is one row of buckets for each
+    dtype and device."""
+
+    parameters: frozenset[int]
+    first: int
+    size: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class GraphOptions:
     """Choices for one recording; every field has the default of `torch.compile`.
 
     `duck_shapes`: dynamic sizes that are equal in the example share one symbol (and so one guard of equality).
     `shared_subgraphs`: inductor gets repeated operations as calls of one subgraph (ADR 0023).
+    `gradient_buckets`: a backend that replaces operations gets the graph in parts (ADR 0033).
     `mode` and `backend_options` belong to the backend, as `torch.compile(mode=..., options=...)`.
     """
 
@@ -33,6 +46,7 @@ class GraphOptions:
     duck_shapes: bool = False
     verify_correctness: bool = False
     shared_subgraphs: bool = False
+    gradient_buckets: GradientBuckets | None = None
 
     @property
     def shares_subgraphs(self) -> bool:

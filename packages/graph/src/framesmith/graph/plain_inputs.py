@@ -80,6 +80,11 @@ class BackendContext(torch._guards.TracingContext):
         self._inputs = inputs
         super().__init__(mode)
 
+    def copy(self) -> "BackendContext":
+        """A context in which no graph was compiled, with the same fakes."""
+        assert self.fake_mode is not None
+        return BackendContext(self.fake_mode, self._inputs)
+
     @property
     def tensor_to_context(self) -> WeakTensorKeyDictionary:
         """How the sizes of inputs are to be treated."""

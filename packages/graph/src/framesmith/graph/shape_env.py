@@ -138,7 +138,7 @@ class ShapeEnvAdapter:
         self._apart: list[torch.Tensor] = []  # gradients, see `gradient_apart`
         self._gradients: list[torch.Tensor] = []  # their fakes in the mode of a backend
 
-    def for_backend(self) -> tuple[FakeTensorMode, torch._guards.TracingContext]:
+    def for_backend(self) -> tuple[FakeTensorMode, BackendContext]:
         """A fresh fake mode and tracing context with the same symbols.
 
         Tracing may have changed the metadata of its fakes (`x.t_()`); a backend has to start from the inputs

@@ -42,6 +42,8 @@ PROGRAM_TOPICS: Final = (
             ("when it is captured, and when it runs natively", "_require_group"),
             ("asynchronous: the Work, and where the graph waits", "WorkTracker.wait"),
             ("asynchronous ones that the graph does not end", "check_launches"),
+            ("buckets of gradients: which wrapper", "data_parallel.find_buckets"),
+            ("buckets of gradients: where the graph is divided", "find_borders"),
             ("process groups are known objects", "ProcessGroupTracker"),
             ("rank, world size: constants with a guard", "process_groups._register_question"),
             ("a collective is neither dropped nor run twice", "purity.is_collective"),
