@@ -75,6 +75,7 @@ def test_the_switch_leaves_the_graph_whole(told):
     assert told["layers"]["off"] == told["layers"]["outside"]
 
 
+@pytest.mark.inductor
 def test_inductor_compiles_the_parts(tmp_path):
     found = run_processes(tmp_path, "inductor", ["layers"])["layers"]
     assert found["inside parts"] == found["outside parts"] == [found["buckets"]]

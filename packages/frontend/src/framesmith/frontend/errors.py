@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from framesmith.frontend.user_lines import UserLocation, innermost_place, stack_text
 from framesmith.graph import GraphBreak
 from framesmith.graph.errors import BackendFailed, UnknownBackend
+from framesmith.guards.words import write_count
 
 __all__ = [
     "BackendFailed",
@@ -18,6 +19,7 @@ __all__ = [
     "FullGraphError",
     "IgnoredSettingWarning",
     "InvalidArgument",
+    "ProcessesDiffer",
     "RecompileError",
     "RecompileLimitWarning",
     "SizeOutOfRange",
@@ -111,6 +113,26 @@ class RecompileError(FramesmithError, RuntimeError):
     Example: `x + len(text)` with nine texts inside `compile(fn, fullgraph=True)`. Cure: keep what the message names, mark it
     dynamic, or raise the limit.
     """
+
+
+class ProcessesDiffer(FramesmithError, RuntimeError):
+    """With `config.enable_compiler_collectives` this process compiles a function, and others do not.
+
+    Example: the last batch of one process has another size, which a compiled function has not seen. Cure: let all processes make
+    the same calls, mark the sizes that differ with `mark_dynamic`, or turn the option off. `missing` are the ranks of the others.
+    """
+
+    def __init__(self, function: str, rank: int, missing: Sequence[int], count: int, seconds: int) -> None:
+        self.function = function
+        self.missing = tuple(missing)
+        one = len(self.missing) == 1
+        ranks = f"rank {self.missing[0]}" if one else f"ranks {', '.join(map(str, self.missing))}"
+        super().__init__(
+            f"rank {rank} of {count} compiles {function}, and {ranks} {'does' if one else 'do'} not: waited {write_count(seconds, 'second')} "
+            "(config.compiler_collective_seconds). With config.enable_compiler_collectives all processes compile the same functions "
+            "in the same order. next step: let all of them make this call, mark the sizes in which they differ with mark_dynamic, or "
+            "turn the option off"
+        )
 
 
 class UnsoundCode(FramesmithError, RuntimeError):

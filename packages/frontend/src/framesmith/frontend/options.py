@@ -50,6 +50,10 @@ class Config:
     """Inductor compiles what such calls have in common once, as one subgraph, and fuses nothing across its border."""
     optimize_ddp: bool = True
     """The graph of a model under `DistributedDataParallel` is compiled in parts, so that gradients are reduced while others are computed."""
+    enable_compiler_collectives: bool = False
+    """Processes that compile the same function tell each other which sizes they have seen, and all make one graph."""
+    compiler_collective_seconds: int = 300
+    """How long a process waits there for the others."""
     suppress_errors: bool = False
     """A backend that fails is a warning, and the function runs uncompiled."""
     raise_bugs: bool = False

@@ -17,6 +17,7 @@ SAME: Final = frozenset({
     "recompile_limit", "automatic_dynamic_shapes", "assume_static_by_default", "specialize_int", "specialize_float",
     "capture_scalar_outputs", "capture_dynamic_output_shape_ops", "error_on_recompile", "fail_on_recompile_limit_hit",
     "suppress_errors", "disable", "allow_ignore_mark_dynamic", "verify_correctness", "optimize_ddp",
+    "enable_compiler_collectives",
 })  # fmt: skip
 """Fields of `torch._dynamo.config` that `frontend.config` has under the same name."""
 

@@ -32,7 +32,7 @@ _NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class GraphPart:
     """One part. `inputs` and `outputs` are nodes of the whole graph, `module` takes the ones and returns the others."""
 
     module: fx.GraphModule
@@ -97,7 +97,7 @@ def compile_parts(
     return PartsCall(options.backend_name, *_plan(module, parts, calls))
 
 
-def _divide(module: fx.GraphModule, inputs: Sequence[object], options: GraphOptions) -> list[Part]:
+def _divide(module: fx.GraphModule, inputs: Sequence[object], options: GraphOptions) -> list[GraphPart]:
     """The parts; none where the graph stays whole."""
     buckets = options.gradient_buckets
     if buckets is None or options.runs_as_captured or options.verify_correctness:
@@ -107,7 +107,7 @@ def _divide(module: fx.GraphModule, inputs: Sequence[object], options: GraphOpti
     borders = find_borders(nodes, dict(zip(placeholders, inputs, strict=True)), buckets)
     places = {node: place for place, node in enumerate(nodes)}
     results = module.graph.output_node().all_input_nodes
-    parts: list[Part] = []
+    parts: list[GraphPart] = []
     for begin, end in stretches(len(nodes), borders):
         own = nodes[begin:end]
         known = set(own)
@@ -124,7 +124,7 @@ def _cut(
     own: Sequence[fx.Node],
     outputs: Sequence[fx.Node],
     placeholders: Sequence[fx.Node],
-) -> Part:
+) -> GraphPart:
     """The graph of a stretch of operations."""
     known = set(own)
     used = dict.fromkeys(
@@ -155,7 +155,7 @@ def _cut(
     part = make_plain(fx.GraphModule(module, graph, class_name=_CLASS))
     weakref.finalize(part, forget_source, source_name(part)).atexit = False
     copy_marks(module, part, zip(given, (made[node] for node in given), strict=True))
-    return Part(part, tuple(given), tuple(outputs))
+    return GraphPart(part, tuple(given), tuple(outputs))
 
 
 def _symbols(value: object) -> set[object]:
@@ -167,7 +167,7 @@ def _symbols(value: object) -> set[object]:
     return {symbol for one in numbers if isinstance(one, _NUMBERS) for symbol in one.node.expr.free_symbols}
 
 
-def _binds_symbols(part: Part) -> bool:
+def _binds_symbols(part: GraphPart) -> bool:
     """Whether each symbol is the value of an input, or the size of one: a backend computes the others from those."""
     bound = {
         number.node.expr
@@ -193,7 +193,7 @@ def _stand_in(node: fx.Node, context: BackendContext) -> torch.Tensor:
 
 
 def _plan(
-    module: fx.GraphModule, parts: Sequence[Part], calls: Sequence[BackendCall]
+    module: fx.GraphModule, parts: Sequence[GraphPart], calls: Sequence[BackendCall]
 ) -> tuple[list[_Step], list[int]]:
     """The steps, and where the results of the graph are in the end."""
     results = cast(Sequence[fx.Node], module.graph.output_node().args[0])

@@ -32,7 +32,7 @@ Settings: TypeAlias = tuple[object, ...]
 #: Fields of the configuration that change nothing about an entry.
 _NOT_OF_ENTRIES: Final = frozenset(
     {"recompile_limit", "fail_on_recompile_limit_hit", "error_on_recompile", "suppress_errors", "raise_bugs", "verify_code",
-     "verify_entries", "disable"}
+     "verify_entries", "disable", "compiler_collective_seconds"}
 )  # fmt: skip
 #: Entries of functions that are gone, kept for those that are still there. A bound on memory: a program that compiles
 #: closures in a loop, with one value or another fixed in each, would collect entries without end.

@@ -70,6 +70,7 @@ class Policy:
     local: Learned = field(default_factory=Learned)
     sizes: dict[Source, set[int]] = field(default_factory=dict)
     misses: Counter[Source] = field(default_factory=Counter)
+    seen: dict[Source, tuple[int, ...]] | None = None  # the sizes of tensors, while somebody asks for them
     promised: bool = False  # whether a tensor was met that `mark_dynamic` has marked
 
     def snapshot(self) -> "Policy":
@@ -78,7 +79,7 @@ class Policy:
             Learned(set(known.numbers), set(known.unspecialized)) for known in (self.shared, self.local)
         ]
         sizes = {source: set(dims) for source, dims in self.sizes.items()}
-        return replace(self, shared=copies[0], local=copies[1], sizes=sizes, misses=Counter())
+        return replace(self, shared=copies[0], local=copies[1], sizes=sizes, misses=Counter(), seen=None)
 
     def dynamic_dims(self, source: Source, tensor: torch.Tensor) -> DynamicDims:
         """Which dimensions of a tensor are symbolic: those that the user marked, and those that were seen to change.
@@ -88,6 +89,8 @@ class Policy:
         # the class first: `isinstance` with Parameter is a Python function of torch, which also knows `_is_param`
         if type(tensor) is torch.nn.Parameter or isinstance(tensor, torch.nn.Parameter):
             return DynamicDims.none()
+        if self.seen is not None:
+            self.seen[source] = tuple(tensor.shape)
         attributes = getattr(tensor, "__dict__", {})
         marked = {int(dim) for dim in attributes.get(DYNAMIC_MARK, ())}
         self.promised |= bool(marked)

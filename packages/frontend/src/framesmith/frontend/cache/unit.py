@@ -21,6 +21,7 @@ from framesmith.frontend.build_entry import (
     build_forwarding_entry,
     build_native_entry,
 )
+from framesmith.frontend.cache.agreement import build_in_agreement
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.idle_loops import EntryEnd, IdleLoops
@@ -442,7 +443,7 @@ class CompiledUnit:
         """Make an entry; a bug of ours makes the function run natively and is reported with the user's line."""
         settings = current_config()
         try:
-            built = self._make_builder(self.policy).build(values)
+            built = build_in_agreement(self._make_builder(self.policy), values)
             return built, self._binder.bind(built.text, self.start.own, built.refusal)
         except DynamicSizeFixed as error:
             raise self.names.rename(error) from None

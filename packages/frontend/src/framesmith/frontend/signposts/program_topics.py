@@ -44,6 +44,7 @@ PROGRAM_TOPICS: Final = (
             ("asynchronous ones that the graph does not end", "check_launches"),
             ("buckets of gradients: which wrapper", "data_parallel.find_buckets"),
             ("buckets of gradients: where the graph is divided", "find_borders"),
+            ("processes agree on symbolic sizes", "build_in_agreement"),
             ("process groups are known objects", "ProcessGroupTracker"),
             ("rank, world size: constants with a guard", "process_groups._register_question"),
             ("a collective is neither dropped nor run twice", "purity.is_collective"),

@@ -23,8 +23,7 @@ def find_buckets(machine: Machine) -> GradientBuckets | None:
     if not dist.is_available():
         return None
     found = [one for frame in machine.frames if (one := _wrapper_of(frame)) is not None]
-    running = DistributedDataParallel._get_active_ddp_module()  # type: ignore[no-untyped-call]
-    wrapper = found[-1] if found else running
+    wrapper = found[-1] if found else DistributedDataParallel._active_ddp_module
     if not isinstance(wrapper, DistributedDataParallel) or dist.get_world_size(wrapper.process_group) < 2:
         return None
     return buckets_of(wrapper)
