@@ -30,7 +30,8 @@ def reads_old_copies(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> 
     enabled = {device for device, is_on, _ in start.autocast if is_on}
     if not enabled and not any(node.target in _ENABLERS for node in graph.nodes):
         return False
-    weights = {entry.node for entry in used if _is_weight(entry.value)}
+    may_change = any(node.target == "requires_grad_" for node in graph.nodes)
+    weights = {entry.node for entry in used if _is_weight(entry.value, may_change)}
     keeps = start.autocast_cache
     copied = set(weights) if enabled and keeps else set[fx.Node]()
     outdated = set[fx.Node]()
@@ -57,12 +58,13 @@ def _old_device(setter: object) -> str:
     return "cpu" if setter is torch.set_autocast_cpu_enabled else "cuda"
 
 
-def _is_weight(value: object) -> bool:
-    """Whether autocast keeps a copy of it: of leaves alone. Whether it requires gradients may change within the graph."""
+def _is_weight(value: object, may_change: bool) -> bool:
+    """Whether autocast keeps a copy of it: of leaves alone that require gradients, which may change within the graph."""
     if not isinstance(value, torch.Tensor):
         return False
     with torch._C.DisableTorchFunction():  # no subclass is asked
-        return value.is_leaf and value.dtype is torch.float32 and not value._is_view()
+        requires = may_change or value.requires_grad
+        return requires and value.is_leaf and value.dtype is torch.float32 and not value._is_view()
 
 
 def _storages(node: fx.Node) -> set[int]:

@@ -24,6 +24,7 @@ from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.cache.trace_start import ContinuationStart
 from framesmith.frontend.errors import ProcessesDiffer
 from framesmith.frontend.options import Config, current_config
+from framesmith.frontend.tracing.trace_end import TraceEnd
 from framesmith.frontend.user_lines import function_text
 from framesmith.guards import Source
 
@@ -95,7 +96,7 @@ class _Exchange:
         self.seen.clear()
         self.policy.seen = self.seen
 
-    def finish(self, trace: Trace) -> None:
+    def finish(self, trace: Trace, end: TraceEnd) -> None:
         """A trace has ended."""
         self.policy.seen = None
         # the same build may trace again for reasons of this process alone
