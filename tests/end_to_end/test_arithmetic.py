@@ -39,6 +39,34 @@ def test_binary_operator_of_tensor_and_number_in_both_orders(name):
     check(lambda x: (op(x, 3), op(3, x), op(2.5, x)), X.abs() + 1, graphs=1, breaks=0)
 
 
+@pytest.mark.parametrize("number", [-1, -2.5, -0.0, -math.inf, -1j, 1 - 2j, False], ids=repr)
+@pytest.mark.parametrize("name", [n for n in BINARY if n not in ("matmul", "mod", "floordiv")])
+def test_a_number_with_a_sign_is_one_operand(name, number):
+    op = BINARY[name]
+    check(lambda x: (op(x, number), op(number, x)), torch.arange(4.0), graphs=1, breaks=0)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_powers_of_negative_numbers(backend):
+    def inside(x):
+        (gradient,) = torch.autograd.grad(((-2.0) ** x).sum(), x)
+        return gradient
+
+    def updated(x):
+        y = -1
+        y **= x
+        return y
+
+    i = torch.arange(4)
+    check(lambda x: ((-1) ** x, pow(-2, x), operator.ipow(-3, x), (~2) ** x), i, backend=backend)
+    check(lambda x: torch.vmap(lambda row: (-1) ** row)(x), i, backend=backend)
+    check(torch.func.grad(lambda x: ((-2.0) ** x).sum()), torch.tensor([2.0, 4.0]), backend=backend)
+    check(inside, torch.tensor([2.0, 4.0], requires_grad=True), backend=backend)
+    check(updated, i, backend=backend)
+    check(lambda x, n: (-n) ** x, i, 3, backend=backend, options={"dynamic": True})
+    check(lambda x, n: x + (-1) ** n, i, 3, backend=backend, options={"dynamic": True})
+
+
 @pytest.mark.parametrize("name", BITS)
 def test_bit_operator(name):
     op = BITS[name]

@@ -100,7 +100,7 @@ _IS_NUMBER: Final = "framesmith_is_number"
 _ARITHMETIC: Final = frozenset(
     map(id, (
         as_number, power, divide, smallest, largest, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
-        operator.mod, operator.pow, operator.neg, operator.pos, operator.abs,
+        operator.mod, operator.pow, pow, operator.neg, operator.pos, operator.abs,
     ))
 )  # fmt: skip
 

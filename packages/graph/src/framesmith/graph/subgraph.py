@@ -1,5 +1,6 @@
 """One fx.Graph being recorded: append nodes, erase back to a length, lift nodes of enclosing graphs. See also `nesting`."""
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, final
@@ -36,6 +37,7 @@ class Use:
 
 
 BODY: Final = Use()
+_POWERS: Final = (operator.pow, operator.ipow)
 
 
 @final
@@ -65,6 +67,9 @@ class Subgraph:
 
     def append(self, op: str, target: Any, args: tuple[object, ...], kwargs: Mapping[str, object]) -> fx.Node:
         """Add a node at the end. `target` is a callable, or the name of a method or an attribute, hence Any."""
+        # fx writes `-1 ** x`, which is `-(1 ** x)`
+        if target in _POWERS and repr(args[0]).startswith("-"):
+            target = pow
         node = self.graph.create_node(op, target, args, dict(kwargs))  # type: ignore[arg-type]  # fx's closed types
         self.order.append(node)
         return node
