@@ -63,8 +63,8 @@ def test_powers_of_negative_numbers(backend):
     check(torch.func.grad(lambda x: ((-2.0) ** x).sum()), torch.tensor([2.0, 4.0]), backend=backend)
     check(inside, torch.tensor([2.0, 4.0], requires_grad=True), backend=backend)
     check(updated, i, backend=backend)
-    check(lambda x, n: (-n) ** x, i, 3, backend=backend, options={"dynamic": True})
-    check(lambda x, n: x + (-1) ** n, i, 3, backend=backend, options={"dynamic": True})
+    check(lambda x, n: (-n) ** x, torch.tensor(2), 3, backend=backend, options={"dynamic": True})
+    check(lambda x, n: x + (-1) ** n, torch.tensor(2), 3, backend=backend, options={"dynamic": True})
 
 
 @pytest.mark.parametrize("name", BITS)
