@@ -54,6 +54,7 @@ from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.graph.unused_draws import drops_nested_draws, witness_draws
 from framesmith.graph.verify import verify
 from framesmith.graph.weight_copies import reads_old_copies
+from framesmith.graph.written_reads import can_be_kept, find_reads, keep_reads
 from framesmith.guards.sources.base import Source
 
 _CLASS: Final = "FramesmithGraph"
@@ -202,8 +203,14 @@ def call_backend(
     inputs that overlap unseen by a backend that replaces operations, or to weights of which autocast goes on to use copies, or where
     a nested graph draws what nothing needs."""
     graph = module.graph
+    reads = [] if reliance.is_certain else find_reads(graph, used, written)
+    if reads and reliance.ask():
+        reads = []
     refuses = not reliance.is_certain and (
-        overlap_unseen(used, written) or reads_old_copies(graph, used, ambient) or drops_nested_draws(graph)
+        overlap_unseen(used, written)
+        or reads_old_copies(graph, used, ambient)
+        or drops_nested_draws(graph)
+        or not all(map(can_be_kept, reads))
     )
     if refuses and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
@@ -212,7 +219,10 @@ def call_backend(
     ambient.restore()
     try:
         with torch._guards.tracing(context), outside_of_blocks():
-            given = outline(module, repeated) if options.shares_subgraphs else module
+            if reads and options.backend != "eager":
+                given = keep_reads(module, used, written)
+            else:
+                given = outline(module, repeated) if options.shares_subgraphs else module
             if options.backend != "eager":
                 mark_lasting_inputs(given, used)
             examples = [for_backend(entry, context) for entry in used]
