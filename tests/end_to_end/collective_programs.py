@@ -16,7 +16,7 @@ import torch.distributed._functional_collectives as functional
 import torch.distributed.nn
 from tests.end_to_end import work_programs
 from torch import multiprocessing, nn
-from torch.distributed.fsdp import FullyShardedDataParallel
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith import frontend
@@ -268,10 +268,10 @@ def ask_before_and_after(wrap: Callable[[Program], Program]) -> list[str]:
     return found
 
 
-def train(step: Callable[[], Any], model: nn.Module, rank: int) -> list[float]:
-    """Losses of four steps."""
+def train(step: Callable[[], Any], model: nn.Module, rank: int, count: int = 4) -> list[float]:
+    """Losses of some steps."""
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
-    for number in range(4):
+    for number in range(count):
         torch.manual_seed(2 * number + rank)
         loss = step()(torch.randn(3, 4)).pow(2).mean()
         loss.backward()
@@ -306,6 +306,21 @@ def fully_sharded(backend: str) -> list[list[float]]:
         model = FullyShardedDataParallel(make_model(), device_id=torch.device("cpu"))
         called = frontend.compile(model, backend=backend) if compiles else model
         found.append(train(lambda called=called: called, model, dist.get_rank()))
+    return found
+
+
+def sharded_blocks(backend: str) -> list[list[float]]:
+    """Losses of 20 steps of a model whose blocks are sharded, in eager and with compiled blocks."""
+    found = []
+    for compiles in (False, True):
+        model = make_model()
+        for block in model:
+            if compiles:
+                block.forward = frontend.compile(block.forward, backend=backend)
+            if list(block.parameters()):
+                fully_shard(block)
+        fully_shard(model)
+        found.append(train(lambda model=model: model, model, dist.get_rank(), 20))
     return found
 
 
@@ -345,6 +360,7 @@ def outcomes(rank: int, backend: str) -> dict[str, Any]:
         ask_before_and_after(wrap) for wrap in (lambda x: x, lambda x: frontend.compile(x, backend=backend))
     ]
     told["fully sharded"] = fully_sharded(backend)
+    told["sharded blocks"] = sharded_blocks(backend)
     told["data parallel"] = data_parallel(rank, backend)
     return told
 

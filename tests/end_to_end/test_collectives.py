@@ -67,6 +67,11 @@ def test_a_sharded_model_trains_as_in_eager(told):
     assert eager == pytest.approx(compiled, rel=1e-6)
 
 
+def test_sharded_blocks_train_as_in_eager(told):
+    eager, compiled = told["sharded blocks"]
+    assert len(eager) == 20 and eager == pytest.approx(compiled, rel=1e-6)
+
+
 def test_data_parallel_training_both_ways_round(told):
     eager, inside, outside, (breaks,) = told["data parallel"]
     assert eager == pytest.approx(inside, rel=1e-6) and eager == pytest.approx(outside, rel=1e-6)

@@ -20,7 +20,7 @@ from framesmith.graph.data_errors import may_raise
 from framesmith.graph.execution import storage_of
 from framesmith.graph.failures import changes
 from framesmith.graph.options import GradientBuckets, is_symbolic
-from framesmith.graph.purity import is_collective, is_normalization, is_random, is_switch
+from framesmith.graph.purity import IMPURE, is_collective, is_normalization, is_random, is_switch
 
 _SET_GRADIENTS: Final = torch._C._set_grad_enabled
 Kind: TypeAlias = tuple[torch.dtype, torch.device]
@@ -132,17 +132,22 @@ def _is_plain(node: fx.Node) -> bool:
 
 def _leaves_switches(before: Sequence[fx.Node], behind: Sequence[fx.Node]) -> bool:
     """Whether torch's switches are at the border as at the beginning, where gradients are on."""
-    switches = [node for node in before if is_switch(node)]
+    switches = [node for node in before if _turns_switch(node)]
     if any(node.target is not _SET_GRADIENTS for node in switches):
         return False
     return not switches or switches[-1].args == (True,)
+
+
+def _turns_switch(node: fx.Node) -> bool:
+    # what only looks at a mask that is None gives nothing and takes nothing as well
+    return is_switch(node) and getattr(node.target, "__module__", None) != torch.nn.functional.__name__
 
 
 def _written(nodes: Sequence[fx.Node]) -> Set[int]:
     """The memories that operations may write to."""
     found = set[int]()
     for node in nodes:
-        if changes(node) and not is_collective(node):
+        if node.meta.get(IMPURE, True) and not is_collective(node):
             found |= _memories_written_by(node)
     return found
 

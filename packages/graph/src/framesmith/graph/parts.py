@@ -100,7 +100,8 @@ def compile_parts(
 def _divide(module: fx.GraphModule, inputs: Sequence[object], options: GraphOptions) -> list[GraphPart]:
     """The parts; none where the graph stays whole."""
     buckets = options.gradient_buckets
-    if buckets is None or options.runs_as_captured or options.verify_correctness:
+    is_trained = torch.is_grad_enabled() and not options.verify_correctness
+    if buckets is None or options.runs_as_captured or not is_trained:
         return []
     placeholders = module.graph.find_nodes(op="placeholder")
     nodes = [node for node in module.graph.nodes if node.op not in ("placeholder", "output")]
