@@ -7,6 +7,7 @@ import torch
 import torch._dynamo.config
 
 from framesmith import frontend
+from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import SAME
 
 X = torch.ones(3)
@@ -113,6 +114,14 @@ def test_a_field_that_the_hash_of_torchs_settings_leaves_out_warns_too(counted) 
 def test_every_field_that_torch_has_under_the_same_name_is_followed() -> None:
     named = {field.name for field in dataclasses.fields(type(frontend.config))}
     assert named & set(torch._dynamo.config._config) == SAME & named
+
+
+@pytest.mark.parametrize(
+    ("value", "is_on"), [(True, True), (False, False), ("ddp_optimizer", True), ("no_optimization", False)]
+)
+def test_a_field_that_takes_texts_is_followed(value, is_on) -> None:
+    with torch._dynamo.config.patch(optimize_ddp=value):
+        assert current_config().optimize_ddp is is_on
 
 
 def test_a_nested_compile_region_is_inlined() -> None:

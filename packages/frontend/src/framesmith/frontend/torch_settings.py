@@ -21,6 +21,9 @@ SAME: Final = frozenset({
 })  # fmt: skip
 """Fields of `torch._dynamo.config` that `frontend.config` has under the same name."""
 
+_ON: Final = {"optimize_ddp": "ddp_optimizer"}
+"""Fields there that take True, False or a text, and the text that means True: the others ask for what is not done here."""
+
 ALREADY: Final = frozenset({
     "cache_size_limit", "verbose", "guard_nn_modules", "inline_inbuilt_nn_modules", "nested_graph_breaks", "print_graph_breaks",
 })  # fmt: skip
@@ -48,7 +51,8 @@ def find_changed_settings() -> Iterator[tuple[str, object]]:
         for name in SAME:
             # in this order: reading a field takes torch several times as long as the question whether it was set
             if name in module._config and not module._is_default(name) and hasattr(module, name):
-                yield name, getattr(module, name)
+                value = getattr(module, name)
+                yield name, value == _ON[name] if isinstance(value, str) and name in _ON else value
 
 
 def default_backend() -> object:

@@ -164,10 +164,13 @@ def exchange(own: SizesSeen, place: str, function: str, seconds: int) -> list[Si
         _NUMBERS[place] += 1
     keys = [f"framesmith/{place}/{number}/{other}" for other in range(count)]
     store.set(keys[rank], own.text())
-    missing = list(_wait(lambda other: store.check([keys[other]]), range(count), seconds))
-    if missing:
+    try:
+        missing = list(_wait(lambda other: store.check([keys[other]]), range(count), seconds))
+        if missing:
+            raise ProcessesDiffer(function, rank, missing, count, seconds)
+    except BaseException:  # the program may have been interrupted while it waited
         _withdraw(store.delete_key, place, keys[rank])
-        raise ProcessesDiffer(function, rank, missing, count, seconds)
+        raise
     return [own if other == rank else SizesSeen.of_text(store.get(key)) for other, key in enumerate(keys)]
 
 

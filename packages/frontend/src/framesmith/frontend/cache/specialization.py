@@ -89,7 +89,7 @@ class Policy:
         # the class first: `isinstance` with Parameter is a Python function of torch, which also knows `_is_param`
         if type(tensor) is torch.nn.Parameter or isinstance(tensor, torch.nn.Parameter):
             return DynamicDims.none()
-        if self.seen is not None:
+        if self.seen is not None and not tensor.is_nested:
             self.seen[source] = tuple(tensor.shape)
         attributes = getattr(tensor, "__dict__", {})
         marked = {int(dim) for dim in attributes.get(DYNAMIC_MARK, ())}
