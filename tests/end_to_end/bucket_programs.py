@@ -19,7 +19,8 @@ from torch.nn.parallel import DistributedDataParallel
 from framesmith import frontend
 from framesmith.graph import parts
 
-STEPS = 20
+STEPS = {"layers": 20, "normalized": 20}
+"""Steps of training; of other models there are six."""
 ORDER: list[str] = []
 """Grows with each backward graph that has run (B), each gradient (.), each reduction of a bucket that begins (R)."""
 MEBIBYTE = 2**20
@@ -136,6 +137,22 @@ class written_across(nn.Module):
 
 
 @model
+class turned(nn.Module):
+    """That turns a buffer in one part, and back in another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.outer = layers(), layers()
+        self.register_buffer("seen", torch.arange(32.0).reshape(2, 16) / 32)
+
+    def forward(self, x):
+        self.seen.t_()
+        x = self.inner(x) + self.seen.sum(1)
+        self.seen.t_()
+        return self.outer(x) * self.seen[0]
+
+
+@model
 class sizes(nn.Module):
     """That computes with sizes, which differ from step to step."""
 
@@ -177,14 +194,14 @@ class indexed(nn.Module):
         return self.inner(x + self.table(rows))[torch.arange(2)]
 
 
-def train(call: Callable[..., Any], inner: nn.Module, rank: int, varies: bool) -> list[list[float]]:
+def train(call: Callable[..., Any], inner: nn.Module, rank: int, name: str) -> list[list[float]]:
     """Losses, and what the model holds after the last step."""
     optimizer, losses = torch.optim.SGD(inner.parameters(), lr=0.05), list[float]()
-    for number in range(STEPS):
+    for number in range(STEPS.get(name, 6)):
         torch.manual_seed(2 * number + rank)
         ORDER.clear()
         try:
-            result = call(torch.randn(4 + (number % 3 if varies else 0), 16))
+            result = call(torch.randn(4 + (number % 3 if name == "sizes" else 0), 16))
         except IndexError:
             losses.append(-1.0)
             continue
@@ -265,7 +282,7 @@ def outcome(name: str, rank: int, backend: str) -> dict[str, Any]:
         watch_order(wrapper, inner)
         call = frontend.compile(wrapper, backend=backend) if kind in ("outside", "off") else wrapper
         with frontend.config.patch(optimize_ddp=kind != "off"):
-            told[kind] = train(call, inner, rank, name == "sizes")
+            told[kind] = train(call, inner, rank, name)
         told[f"{kind} parts"] = counted
         told[f"{kind} order"] = "".join(ORDER)
         told["buckets"] = expected_parts(inner, wrapper)

@@ -306,7 +306,8 @@ class EntryBuilder:
                     ending = write_ending(writer, machine, end, self.start.code, replay)
                     check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
-                    if current_config().optimize_ddp:
+                    # a part is compiled for inputs as the caller hands them in
+                    if current_config().optimize_ddp and not recorder.metadata_changes.inputs:
                         recorder.options = replace(recorder.options, gradient_buckets=find_buckets(machine))
                     check_new_memory(trace.tx, outputs)
                     if self.skips_first_call and reason is None and recorder.options.compiles_slowly:
