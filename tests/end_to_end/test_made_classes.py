@@ -14,7 +14,7 @@ def args():
     "body",
     [
         "N = collections.namedtuple('N', 'a b'); n = N(x, 2)._replace(b=3); return n.a * n.b, n._asdict(), N._fields",
-        "N = collections.namedtuple('N', ['a', 'b'], defaults=[3]); return N(x).b * x, N._field_defaults, N.__doc__",
+        "N = collections.namedtuple('N', ['a', 'b'], defaults=[3]); return N(x).b * x, N.__doc__, len(N._field_defaults)",
         "N = collections.namedtuple('N', 'a def a', rename=True); return x * N(1, 2, 3)._1, N.__module__, repr(N(1, 2, 3))",
         "N = collections.namedtuple('N', 'a', module='elsewhere'); return x + 1, repr(N), N.__module__",
         "N = collections.namedtuple('N', 'a b')\n    match N(1, x):\n        case N(a, b): return a * b",
@@ -128,4 +128,25 @@ def f(x):
     return x + 1, [made.__module__ for made in make()]
 """,
         breaks=0,
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "N = collections.namedtuple('N', 'a b', defaults=[3]); d = N._field_defaults; d['n'] = len(d); return x + 1, d",
+        "N = collections.namedtuple('N', 'a b', defaults=[[3]]); n = N(1); n.b.append(x.dim()); return x + 1, n.b",
+        "A = type('A', (), {'k': [1]}); A.k.append(2); return x + 1, A.k, len(A.k)",
+        "A = type('A', (), {'k': {'a': 1}, 't': (1, 'b'), 'f': 2.5}); A.k['b'] = len(A.k); return x + 1, A.k, A.t, A.f",
+        "E = enum.Enum('E', {'A': [1], 'B': (2, 3)}); E.A.value.append(2); return x + 1, E.A.value, E.B.value",
+        "N = collections.namedtuple('N', 'a b'); make = N._make; return x + 1, type(make([1, 2])) is N, make, N._fields",
+        "N = typing.NamedTuple('N', [('a', int)]); a = N.__annotations__; a['n'] = len(a); return x + 1, a",
+        "E = enum.Enum('E', 'A B'); m = E.__members__; return x + 1, list(m), m['A'] is E.A, {E.A: 1, E.B: 2}[E.B], E.A in m.values()",
+        "E = enum.Enum('E', 'A B'); kept.append((E, {E.A: 1}, [E.B])); e, d, m = kept.pop(); return x + 1, d[e.A], m[0] is e.B",
+    ],
+)
+def test_what_a_class_holds_is_not_shared_between_calls(body):
+    check_source(f"{HEAD}kept = []\ndef f(x):\n    {body}\n")
+    check_source(
+        f"{HEAD}kept = []\ndef f(x):\n    {body.replace('return x + 1', 'print(x.sum()); return x + 1')}\n"
     )

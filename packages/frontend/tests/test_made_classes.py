@@ -22,7 +22,9 @@ def test_constants_and_classes_in_c_are_fixed(value):
     assert _is_fixed(value)
 
 
-@pytest.mark.parametrize("value", [Own, Own(), enum.Enum, [Own], {"k": Own}, {1: 2}, {"k": lambda: 0}])
+@pytest.mark.parametrize(
+    "value", [Own, Own(), enum.Enum, [Own], {"k": Own}, {1: 2}, {"k": lambda: 0}, [[1]], {"k": [1]}, ([1],)]
+)
 def test_what_may_have_code_of_the_user_is_not_fixed(value):
     assert not _is_fixed(value)
 

@@ -125,6 +125,13 @@ def is_plain_constant(value: object) -> bool:
     return True
 
 
+def is_immutable_constant(value: object) -> bool:
+    """Whether the value is such a constant, and holds no list."""
+    if isinstance(value, tuple | frozenset):
+        return all(is_immutable_constant(item) for item in value)
+    return is_plain_constant(value) and type(value) is not list
+
+
 def _equal(left: object, right: object) -> bool:
     return left == right
 

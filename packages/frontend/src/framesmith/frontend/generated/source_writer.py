@@ -11,7 +11,11 @@ from typing import Final, final
 
 from torch import fx
 
-from framesmith.guards import Source
+from framesmith.graph import GraphBreak
+from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.guards import Scope, Source
+from framesmith.guards.class_lookup import is_immutable
+from framesmith.guards.comparison import is_immutable_constant
 from framesmith.guards.names import PREFIX, Constants
 from framesmith.guards.sources import Own, Pinned
 from framesmith.variables.core import Constant, Lazy, Registry, Tracker
@@ -79,6 +83,18 @@ class EntryWriter:
             self.makes.append((f"{known} = {self.constants(made.make, 'make_class')}()", self.line))
         return known
 
+    def _check_shared(self, source: Source) -> None:
+        """Break the graph for what a class of the trace holds, unless all such classes may share it: it would be one object in each call."""
+        *_, root = (source, *source.ancestors())
+        if (
+            not isinstance(root, Pinned)
+            or not {id(root.value), id(type(root.value))} & self.made_classes.keys()
+        ):
+            return
+        found = source.read(Scope({}, {}))
+        if not is_immutable_constant(found) and not (isinstance(found, type) and is_immutable(found)):
+            raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} of a class that the trace made")
+
     def load(self, source: Source) -> str:
         """The variable that holds the value at `source` as it was when the entry began."""
         if isinstance(source, Pinned):
@@ -87,6 +103,8 @@ class EntryWriter:
             return self.constant(source, source.label)
         found = self.loads.get(source)
         if found is None:
+            if self.made_classes:
+                self._check_shared(source)
             # the number tells them apart; the text is for readers only
             text = _UNFIT.sub("_", source.text())[:40]
             found = self.loads[source] = f"{PREFIX}l{len(self.loads)}_{text}"

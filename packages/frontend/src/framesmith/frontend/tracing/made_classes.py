@@ -18,7 +18,7 @@ from typing import Final
 
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.guards.class_lookup import is_immutable
-from framesmith.guards.comparison import is_plain_constant
+from framesmith.guards.comparison import is_immutable_constant
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.callables.type_functions import class_tracker
@@ -102,13 +102,19 @@ def _find_maker(callee: Tracker, count: int, kwargs: Mapping[str, Tracker]) -> M
 
 
 def _is_fixed(value: object) -> bool:
-    """Whether an argument is a constant, a class in C, or a container of these: making a class runs no code of them."""
+    """Whether an argument can be given again: a container of what is fixed, which the call unpacks, or such a value itself."""
+    if type(value) is list:
+        return all(map(_is_kept, value))
+    if type(value) is dict:
+        return all(type(key) is str and _is_kept(item) for key, item in value.items())
+    return _is_kept(value)
+
+
+def _is_kept(value: object) -> bool:
+    """Whether two classes may hold this very value: an immutable constant, a class in C, a tuple of these. Making a class runs no
+    code of them."""
     if value is typing.Any or type(value) is enum.FlagBoundary:
         return True
     if isinstance(value, type):
         return type(value) is type and is_immutable(value)
-    if type(value) in (list, tuple):
-        return all(map(_is_fixed, typing.cast(Sequence[object], value)))
-    if type(value) is dict:
-        return all(type(key) is str and _is_fixed(item) for key, item in value.items())
-    return is_plain_constant(value)
+    return all(map(_is_kept, value)) if type(value) is tuple else is_immutable_constant(value)
