@@ -14,6 +14,7 @@ from framesmith.guards.class_lookup import (
     class_name,
     defines,
     dict_offset,
+    resolution_order,
     static_lookup,
     type_dict,
 )
@@ -94,9 +95,18 @@ class TupleTracker(Tracker):
         """The item of a named field, else an attribute of the type."""
         # the fields of a named tuple are class attributes, which a program can replace
         if self.cls not in PLAIN:
+            self._check_unchanged(tx, name)
             guard_class_attribute(tx, self.cls, name)
         index = field_index(self.cls, name)
         return self.items[index] if index is not None else builtin_attribute(tx, self, name)
+
+    def _check_unchanged(self, tx: TraceContext, name: str) -> None:
+        """Break the graph where the trace itself has stored the attribute in the class: the real class lacks it."""
+        changed = tx.changes.classes
+        if changed and any(
+            base in changed and name in changed[base].changes for base in resolution_order(self.cls)
+        ):
+            self.unsupported(f"reading attribute {name!r}, which the trace has changed on its class,")
 
     def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
         """A plain tuple of the items for a class with methods in Python, which `super().__iter__()` must not call again."""
