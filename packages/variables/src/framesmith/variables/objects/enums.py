@@ -53,7 +53,7 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     tx.guard(here, TypeIs(cls), "the class of a member decides how attributes are looked up")
     # `name` and `value` are properties of the module `enum`, unless the class overrides them.
     if name in ("_name_", "_value_") or (
-        name in ("name", "value") and _is_standard(static_lookup(cls, name))
+        name in ("name", "value") and _is_standard(static_lookup(cls, name)) and not _is_stored(tx, cls, name)
     ):
         stored = name if name.startswith("_") else f"_{name}_"
         # A program may replace or delete it in the member, which fails a guard then.
@@ -74,6 +74,12 @@ def enum_attribute(tx: TraceContext, member: Constant, name: str) -> Tracker:
     if static_lookup(cls, "__getattr__") is not MISSING:
         return member.unsupported(f"reading attribute {name!r}")
     return missing_attribute(tx, member, name)
+
+
+def _is_stored(tx: TraceContext, cls: type, name: str) -> bool:
+    """Whether the trace itself has stored the attribute in the class."""
+    found = find(tx, cls, name) if tx.changes.classes else None
+    return found is not None and found.stored is not None
 
 
 def _is_standard(item: object) -> bool:
