@@ -12,6 +12,7 @@ def args():
 VERSIONS = [
     "y = x.clone(); y.add_(1); return y * y._version, y._version",
     "y = x * 2; a = y._version; y.mul_(2); y[0] = 1; y[y > 3] = 0; return y, a, y._version",
+    "y = x * 2; y += x; y -= 1; y *= y; return y, y._version",
     "y = x * 2; z = y[0]; z.add_(1); y.t().mul_(2); return y, y._version, z._version, y.detach()._version",
     "y = torch.zeros(3); torch.add(y, 1, out=y); y.detach().add_(1); return y, y._version, y.data._version",
     "y = x.clone(); return [y.add_(1) for _ in range(y._version + 3)][-1], y._version",
@@ -21,7 +22,7 @@ VERSIONS = [
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-@pytest.mark.parametrize("body", VERSIONS[:3])
+@pytest.mark.parametrize("body", VERSIONS[:4])
 def test_the_version_of_a_new_tensor_is_known(body, backend):
     check_source(f"{HEAD}def f(x):\n    {body}\n", backend=backend, breaks=0)
 
@@ -74,6 +75,13 @@ def args():
     return x, x.view(2, 2)[0]
 """
     )
+    for body in (
+        "x[0] = 1; return x._version, y._version",
+        "y.add_(x); x[0] = 1; return y._version, x._version, x + y",
+    ):
+        check_source(
+            f"import torch\ndef f(x, y):\n    {body}\ndef args():\n    x = torch.ones(4)\n    return x, x.view(4)\n"
+        )
 
 
 POINTERS = [

@@ -40,3 +40,9 @@ class Writes:
     def is_of_input(self, tensor: torch.Tensor) -> bool:
         """Whether the memory of a fake is that of an input."""
         return storage_of(tensor) in self._inputs.memories
+
+    def has_other_names(self, tensor: torch.Tensor) -> bool:
+        """Whether more than one input has the memory of a fake: their fakes count their writes apart."""
+        memory = storage_of(tensor)
+        fakes = [one.example for one in self._inputs.ever if isinstance(one.example, torch.Tensor)]
+        return len({id(fake) for fake in fakes if storage_of(fake) == memory}) > 1

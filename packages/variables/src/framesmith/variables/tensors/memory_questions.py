@@ -32,6 +32,8 @@ def read_version(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`_version`: of an existing tensor a number that is read when the call begins, and how often the graph has written to it."""
     fake = tensor.fake
     writes = tx.graph.writes.of(fake)
+    if writes and tx.graph.writes.has_other_names(fake):
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor._version of memory that another argument has as well")
     if writes is None or fake.is_inference() or tx.graph.use.is_repeated or tx.graph.use.is_transformed:
         raise GraphBreak(TENSOR_INTERNALS, "Tensor._version")
     # a new parameter is filled by the graph, which eager does not do
@@ -68,6 +70,9 @@ def _is_one_kernel(node: fx.Node) -> bool:
     if not isinstance(node.target, str | BuiltinFunctionType):
         return False
     name = node.target if isinstance(node.target, str) else node.target.__name__
+    # `operator.iadd` is `add_` of a tensor
+    if name.startswith("i") and getattr(operator, name, None) is node.target and hasattr(operator, name[1:]):
+        name = f"{name[1:]}_"
     packet = getattr(torch.ops.aten, name, None)
     if packet is None:
         return False
