@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
 import torch
+from torch import fx
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import tensors_in
+from framesmith.graph.arguments import EXAMPLE, tensors_in
 from framesmith.graph.break_kinds import BACKEND_LIMIT, FAKE_FAILED
 from framesmith.graph.breaks import GraphBreak
 from framesmith.graph.data_errors import runs_user_code
@@ -102,6 +103,11 @@ def _overlaps_itself(tensor: torch.Tensor) -> bool:
 def storage_of(tensor: torch.Tensor) -> int:
     """The identity of the storage, which a tensor shares with its views; 0 for a layout without strides."""
     return tensor.untyped_storage()._cdata if tensor.layout is torch.strided else 0
+
+
+def storages_of(node: fx.Node) -> set[int]:
+    """The storages of the tensors that an operation gives, or those of an input."""
+    return {storage_of(tensor) for tensor in tensors_in(node.meta.get(EXAMPLE))}
 
 
 def check_writes(

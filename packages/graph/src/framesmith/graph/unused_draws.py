@@ -17,7 +17,7 @@ from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
 from framesmith.graph import transforms
 from framesmith.graph.arguments import EXAMPLE, tensors_in
-from framesmith.graph.execution import storage_of
+from framesmith.graph.execution import storages_of
 from framesmith.graph.purity import IMPURE, is_outside_of_training, is_random
 from framesmith.graph.replacing_backends import Reliance
 
@@ -77,14 +77,14 @@ def drops_nested_draws(graph: fx.Graph) -> bool:
 def _unused(graph: fx.Graph, outputs: Sequence[fx.Node]) -> list[fx.Node]:
     """The draws that no result may come from, in order: nothing that matters reads them, or their memory is written to afterwards,
     perhaps all of it. So are the operations with a nested graph of which this may be said."""
-    wanted = {storage for node in outputs for storage in _storages(node)}
-    wanted |= {storage for node in graph.find_nodes(op="placeholder") for storage in _storages(node)}
+    wanted = {storage for node in outputs for storage in storages_of(node)}
+    wanted |= {storage for node in graph.find_nodes(op="placeholder") for storage in storages_of(node)}
     needed, written, found = set(outputs), set[int](), list[fx.Node]()
     for node in reversed(graph.nodes):
         if node.op not in ("call_function", "call_method"):
             continue
-        operands = {storage for one in node.all_input_nodes for storage in _storages(one)}
-        results = _storages(node)
+        operands = {storage for one in node.all_input_nodes for storage in storages_of(one)}
+        results = storages_of(node)
         changed = results | operands if node.meta.get(IMPURE) else results
         is_needed = node in needed or not wanted.isdisjoint(changed) or not (changed or node.users)
         if DRAWS in node.meta:
@@ -121,10 +121,6 @@ def _drops(node: fx.Node, body: fx.GraphModule, needed: Collection[fx.Node]) -> 
     elif place_of is not None and all(user.target is operator.getitem for user in node.users):
         results = [results[place_of(node, cast(int, user.args[1]))] for user in node.users if user in needed]
     return bool(_unused(body.graph, [one for one in results if isinstance(one, fx.Node)]))
-
-
-def _storages(node: fx.Node) -> set[int]:
-    return {storage_of(tensor) for tensor in tensors_in(node.meta.get(EXAMPLE))}
 
 
 def _name(node: fx.Node) -> str:

@@ -16,8 +16,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, tensors_in
-from framesmith.graph.execution import storage_of
+from framesmith.graph.execution import storages_of
 from framesmith.graph.inputs import Input
 from framesmith.graph.purity import IMPURE, is_normalization
 
@@ -44,8 +43,8 @@ def reads_old_copies(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> 
         elif node.target is torch.clear_autocast_cache:
             copied, outdated = set(), set()
         elif node.meta.get(IMPURE) and not is_normalization(node.target):
-            changed = {storage for one in node.all_input_nodes for storage in _storages(one)}
-            outdated |= {weight for weight in copied if not changed.isdisjoint(_storages(weight))}
+            changed = {storage for one in node.all_input_nodes for storage in storages_of(one)}
+            outdated |= {weight for weight in copied if not changed.isdisjoint(storages_of(weight))}
         elif enabled and keeps:
             read = weights.intersection(node.all_input_nodes)
             if not outdated.isdisjoint(read):
@@ -65,7 +64,3 @@ def _is_weight(value: object, may_change: bool) -> bool:
     with torch._C.DisableTorchFunction():  # no subclass is asked
         requires = may_change or value.requires_grad
         return requires and value.is_leaf and value.dtype is torch.float32 and not value._is_view()
-
-
-def _storages(node: fx.Node) -> set[int]:
-    return {storage_of(tensor) for tensor in tensors_in(node.meta.get(EXAMPLE))}

@@ -16,7 +16,7 @@ from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
 from framesmith.graph.arguments import EXAMPLE, example, tensors_in
-from framesmith.graph.execution import storage_of
+from framesmith.graph.execution import storage_of, storages_of
 from framesmith.graph.inputs import Input
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE
@@ -96,7 +96,7 @@ def _read_by(node: fx.Node, memories: Set[int]) -> Iterator[fx.Node]:
 
 
 def _storages(nodes: Sequence[fx.Node]) -> set[int]:
-    return {storage_of(one) for node in nodes for one in tensors_in(node.meta.get(EXAMPLE))}
+    return {storage for node in nodes for storage in storages_of(node)}
 
 
 def _copy(graph: fx.Graph, node: fx.Node, value: object) -> fx.Node:
