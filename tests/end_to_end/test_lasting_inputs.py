@@ -78,3 +78,64 @@ def test_a_parameter_in_two_places_and_one_that_is_replaced() -> None:
 
     model = Tied()
     check(lambda x, model: model(x), torch.ones(2, 4), model, backend="aot_eager", change=replace)
+
+
+class Counting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+        self.weight = nn.Parameter(torch.full((2,), 0.5))
+
+
+def add_to_a_buffer(model, x):
+    model.count += 1
+    return (x * model.count).sum()
+
+
+def write_in_place(model, x):
+    y = x * 2
+    model.count.add_(y.detach().sum())
+    return y * model.count.sin() * model.count.view(1)
+
+
+def write_through_data(model, x):
+    model.weight.data.mul_(2)
+    return x * model.weight.detach().sin()
+
+
+def write_without_gradients(model, x):
+    with torch.no_grad():
+        model.weight.add_(1)
+    return (x * model.weight * 3).exp()
+
+
+def write_past_the_history(model, x):
+    model.weight.detach().mul_(2)
+    return x * 2
+
+
+WRITING = [
+    write_past_the_history,
+    add_to_a_buffer,
+    write_in_place,
+    write_through_data,
+    write_without_gradients,
+]
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager", pytest.param("inductor", marks=pytest.mark.inductor)])
+@pytest.mark.parametrize("program", WRITING)
+def test_gradients_are_those_of_what_the_forward_pass_has_read(program, backend) -> None:
+    x = torch.linspace(-1, 1, 2, requires_grad=True)
+    check(program, Counting(), x, backend=backend, change=None, tolerance=1e-5)
+
+
+def test_a_written_buffer_lasts_where_no_gradient_is_computed_from_it() -> None:
+    seen = Lasting()
+    norm = nn.BatchNorm1d(5)
+    frontend.compile(norm, backend=seen)(torch.ones(7, 5))
+    model = Counting()
+    frontend.compile(add_to_a_buffer, backend=seen)(model, torch.ones(3))
+    assert (seen.sizes.count((5,)), seen.sizes.count(())) == (4, 2)
+    frontend.compile(add_to_a_buffer, backend=seen)(model, torch.ones(3, requires_grad=True))
+    assert seen.sizes.count(()) == 2

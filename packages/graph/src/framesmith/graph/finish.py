@@ -21,6 +21,7 @@ from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import require_values
 from framesmith.graph.captured_module import CapturedModule, run_form
 from framesmith.graph.default_devices import outside_of_blocks
+from framesmith.graph.detached_writes import writes_past_histories
 from framesmith.graph.errors import BackendFailed
 from framesmith.graph.failures import Failures
 from framesmith.graph.inference_blocks import (
@@ -200,8 +201,8 @@ def call_backend(
 ) -> BackendCall:
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
     OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where it writes to
-    inputs that overlap unseen by a backend that replaces operations, or to weights of which autocast goes on to use copies, or where
-    a nested graph draws what nothing needs."""
+    inputs that overlap unseen by a backend that replaces operations, to weights of which autocast goes on to use copies, or to leaves past
+    their history, or where a nested graph draws what nothing needs."""
     graph = module.graph
     reads = [] if reliance.is_certain else find_reads(graph, used, written)
     if reads and reliance.ask():
@@ -211,6 +212,7 @@ def call_backend(
         or reads_old_copies(graph, used, ambient)
         or drops_nested_draws(graph)
         or not all(map(can_be_kept, reads))
+        or writes_past_histories(graph, used, ambient)
     )
     if refuses and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})

@@ -1,0 +1,53 @@
+"""Writes to a leaf past its history, from which AOTAutograd makes a gradient of zeros.
+
+    weight.data.mul_(2)              eager: the weight has no part in the result, and its gradient stays None
+    return x * weight.detach()       AOTAutograd: the weight is a result too, and its gradient is 0
+
+An optimizer goes over a parameter without a gradient, and decays one whose gradient is 0. So such a graph runs as it was captured.
+Under `torch.no_grad()` it is told that nothing is differentiated.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import fx
+
+from framesmith.graph.ambient import Ambient
+from framesmith.graph.arguments import EXAMPLE, tensors_in
+from framesmith.graph.execution import storages_of
+from framesmith.graph.inputs import Input
+from framesmith.graph.purity import IMPURE, is_normalization
+
+
+def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
+    """Whether a differentiated graph writes to a leaf of which it computes nothing that is differentiated. `start`: torch's switches when
+    the graph begins."""
+    if not _is_differentiated(graph.output_node()):
+        return False
+    leaves = [entry.node for entry in used if _is_leaf(entry.value)]
+    apart = [node for node in leaves if not any(map(_is_differentiated, node.users))]
+    memory = {storage for node in apart for storage in storages_of(node)}
+    records = start.grad
+    for node in graph.nodes if memory else ():
+        if node.target is torch._C._set_grad_enabled:
+            records = bool(node.args[0])
+        elif records and _may_write(node, memory):
+            return True
+    return False
+
+
+def _may_write(node: fx.Node, memory: set[int]) -> bool:
+    if not node.meta.get(IMPURE) or is_normalization(node.target):
+        return False
+    return any(not memory.isdisjoint(storages_of(one)) for one in node.all_input_nodes)
+
+
+def _is_leaf(value: object) -> bool:
+    if not isinstance(value, torch.Tensor):
+        return False
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        return value.is_leaf and value.requires_grad
+
+
+def _is_differentiated(node: fx.Node) -> bool:
+    return any(value.requires_grad for value in tensors_in(node.meta.get(EXAMPLE)))
