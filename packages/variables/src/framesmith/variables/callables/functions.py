@@ -57,6 +57,7 @@ NATIVE_MODULES = (
     "_frozen_importlib_external",
     "torch._dynamo",
     "torch._functorch",
+    "torch._higher_order_ops.triton_kernel_wrap",
     "torch._inductor",
     "torch._subclasses",
     "torch.autograd.forward_ad",
@@ -75,6 +76,8 @@ NATIVE_MODULES = (
     "torch.testing._comparison",
     "torch.utils.checkpoint",
     "torch.utils.data",
+    "triton.compiler",
+    "triton.runtime",
 )
 """Modules whose Python code works on torch's dispatcher, autograd's state, the memory of tensors or other compilers, or refuses
 to be compiled: calls into them run natively."""
@@ -107,8 +110,9 @@ _TRACED_NAMES: Final = (
     ("torch.utils.checkpoint", "checkpoint_sequential"),
     ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function"),
     ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function.<locals>.forward"),
+    ("triton.runtime.jit", "ConstexprFunction.__call__"),
 )
-"""Functions in native modules that only hand on: to the forward of a module that fx generated, to `checkpoint`, or, outside of
+"""Functions in native modules that only hand on: to a function of numbers, to the forward of a module that fx generated, to `checkpoint`, or, outside of
 forward-mode differentiation, the tensor itself."""
 
 DISABLED_MARK = "__framesmith_disabled__"
