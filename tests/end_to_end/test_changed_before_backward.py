@@ -100,3 +100,45 @@ def test_a_list_given_to_a_function_is_changed_behind_the_call(given, end):
 def test_a_list_that_stays_as_it_is_leaves_one_graph():
     body = "made = [4.0]\n    y = Scaled.apply(x, made)\n    return grad(y.sum(), x)"
     check_source(OPERAND.format(body=body), calls=2, breaks=0)
+
+
+READING = """
+import torch
+from torch.autograd import Function, grad
+numbers, scale = {{"k": 2.0}}, 2.0
+class Scaled(Function):
+    factor = 2.0
+    @staticmethod
+    def forward(ctx, x): return x * 1.0
+    @staticmethod
+    def backward(ctx, g): return g * {read}
+def f(x):
+    global scale
+    y = Scaled.apply(x)
+    {body}
+def args(): return (torch.ones(3, requires_grad=True),)
+"""
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{change}; return y * 2",
+        "(g,) = grad(y.sum(), x); {change}; return g",
+        "{change}; (g,) = grad(y.sum(), x); return g",
+        "return y * 2",
+    ],
+)
+@pytest.mark.parametrize(
+    ("read", "change"),
+    [
+        ("numbers['k']", "numbers['k'] += 1.0"),
+        ("scale", "scale = scale + 1.0"),
+        ("Scaled.factor", "Scaled.factor += 1.0"),
+    ],
+)
+def test_what_the_backward_of_a_function_reads_is_changed_behind_the_call(
+    read, change, body, backend
+) -> None:
+    check_source(READING.format(read=read, body=body.format(change=change)), backend=backend, change=None)

@@ -150,9 +150,10 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     target = exact_target(tx, make_node_target(cls, held), given)
     node = call_node(tx, target, graph_arguments(tx, given))
     mark(node)
-    # The graph has a list or a dict as it is now.
+    # The graph has a list or a dict as it is now, and a compiled backward pass has all that it reads.
     copied = not all(isinstance(one, _UNCHANGING) for one in reachable(operands).values())
-    reads.keep(tensors_in(example(node)), step=tx.graph.step if copied else None)
+    stops = copied or not tx.graph.runs_as_captured
+    reads.keep(tensors_in(example(node)), step=tx.graph.step if stops else None)
     return wrap_result(tx, node)
 
 
