@@ -64,8 +64,8 @@ def test_a_function_gives_the_bits_of_the_number(expression, kind):
 
 
 @pytest.mark.parametrize("expression", ["x.abs() ** v", "x.abs().pow(v)", "x.abs().clone().pow_(v)"])
-def test_a_power_has_no_shortcuts_but_the_same_result(expression):
-    run(expression, tensor_of("float64", (7,)), tolerance=1e-12)
+def test_an_exponent_is_fixed_to_each_value(expression):
+    run(expression, tensor_of("float64", (7,)), most=len(VALUES))
 
 
 @pytest.mark.parametrize("end", ["", "_"])

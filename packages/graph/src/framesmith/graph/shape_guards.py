@@ -22,7 +22,7 @@ from framesmith.graph.shape_env import ShapeEnvAdapter
 from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
+from framesmith.guards.sources.tensors import TensorItem, TensorSize, TensorStorageOffset, TensorStride
 
 _Fact: TypeAlias = tuple[ShapeExpression, Reason]
 
@@ -72,8 +72,12 @@ class Specialized:
 class ShapeRelations:
     """Reads the facts out of a ShapeEnv, at the end of a recording, after the backend ran: it may decide more."""
 
-    def __init__(self, world: ShapeEnvAdapter, inputs: Sequence[Input]) -> None:
+    def __init__(
+        self, world: ShapeEnvAdapter, inputs: Sequence[Input], runs_as_captured: bool = True
+    ) -> None:
         self._world = world
+        # The program computes with ints of any size, a backend that replaces operations with those of 64 bits.
+        self._wide = () if runs_as_captured else frozenset(_wide_ints(inputs))
         self._env: ShapeEnv = world.env
         self._inputs = inputs
         self._numbers = list(_numbers(inputs))
@@ -155,13 +159,18 @@ class ShapeRelations:
             if bounds is None or not bounds.is_int:
                 continue
             printer = _GuardPrinter(self._sources)
-            place = printer.place(self._sources[symbol])
-            parts = []
+            source = self._sources[symbol]
+            place = printer.place(source)
+            parts, is_wide = [], source in self._wide
             if bounds.lower not in (-int_oo, -sympy.oo) and bounds.lower > -_LARGEST:
                 parts.append(f"{int(bounds.lower)} <= ")
+            elif is_wide:
+                parts.append(f"{-_LARGEST} <= ")
             parts.append(place)
             if bounds.upper not in (int_oo, sympy.oo) and bounds.upper < _LARGEST:
                 parts.append(f" <= {int(bounds.upper)}")
+            elif is_wide:
+                parts.append(f" <= {_LARGEST}")
             if len(parts) > 1:
                 yield self._relation("".join(parts), printer, None, _RANGE)
 
@@ -199,6 +208,13 @@ def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Exp
         for dim, stride in enumerate(strides):
             yield from _number(TensorStride(entry.source, dim), stride)
         yield from _number(TensorStorageOffset(entry.source), offset)
+
+
+def _wide_ints(inputs: Iterable[Input]) -> Iterator[Source]:
+    """Numbers of the program, not of tensors: these may have more than 64 bits."""
+    for entry in inputs:
+        if entry.layout is None and type(entry.value) is int and not isinstance(entry.source, TensorItem):
+            yield entry.source
 
 
 def _number(source: Source, value: object) -> "Iterator[tuple[Source, Expression, Expression]]":

@@ -32,6 +32,7 @@ from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTra
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
+from framesmith.variables.symbolic_numbers.wide_ints import without_wide_ints
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -79,8 +80,8 @@ _ONLY_WARNS: Final = Guard.relation(
 
 def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keywords) -> Tracker:
     """An operator (a function of `operator`), a unary operator by its symbol, or a function, a method or an attribute by its name."""
-    args = [argument.realize() for argument in args]
-    kwargs = {name: value.realize() for name, value in kwargs.items()}
+    args = [without_wide_ints(tx, argument) for argument in args]
+    kwargs = {name: without_wide_ints(tx, value) for name, value in kwargs.items()}
     in_numpy, writes = _in_numpy(form, what), what in _WRITERS or what in _WRITING or "out" in kwargs
     arrays = list(_arrays([*args, *kwargs.values()]))
     is_known = all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()])

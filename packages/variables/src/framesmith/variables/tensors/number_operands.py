@@ -4,7 +4,8 @@ x * scale        eager: torch makes a tensor of the float, which gives way to th
 x * scale_0      the graph: that tensor is an input; beside types to which it would not give way, it is converted first
 
 With what operations such a tensor rounds as the number does was measured for each type (`tests/end_to_end/test_changing_floats.py`);
-elsewhere the float is fixed to its value. Not here: the floats themselves (`symbolic_numbers.computed_numbers`).
+elsewhere the float is fixed to its value, as the exponent of a tensor is: kernels read that in double precision, beside any type. Not
+here: the floats themselves (`symbolic_numbers.computed_numbers`).
 """
 
 from collections.abc import Sequence
@@ -16,8 +17,8 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.graph_nodes.results import record, wrap_result
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 
-#: Operators of one number and one tensor that take a tensor for the number.
-OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+#: Operators of one number and one tensor that take a tensor for the number, on each side.
+OPERATORS: Final = frozenset({"+", "-", "*", "/", "//", "%"})
 _WIDE: Final = (torch.float32, torch.float64)
 _NARROW: Final = (torch.float16, torch.bfloat16)
 
@@ -46,6 +47,30 @@ def as_operand(tx: TraceContext, tensors: Sequence[torch.Tensor], value: Tracker
         return value
     number = as_number_tensor(tx, value)
     return number if kind is torch.float64 else record(tx, "to", (number, Constant(kind)))
+
+
+def as_converted(tx: TraceContext, tensors: Sequence[torch.Tensor], value: Tracker) -> Tracker:
+    """As `as_operand`, where torch converts the number to the type of the tensors, and raises if it is too large for that."""
+    if is_changing_float(tx, value) and any(not fits(tx, value, tensor.dtype) for tensor in tensors):
+        return value
+    return as_operand(tx, tensors, value)
+
+
+def asks_gradient(operands: Sequence[Tracker]) -> bool:
+    """Whether a gradient of an operation with these operands may be computed."""
+    fakes = [getattr(one, "fake", None) for one in operands]
+    return torch.is_grad_enabled() and any(
+        isinstance(fake, torch.Tensor) and fake.requires_grad for fake in fakes
+    )
+
+
+def fits(tx: TraceContext, value: Tracker, dtype: torch.dtype) -> bool:
+    """Whether a number that changes is within the range of a type of floats, or infinite, or NaN; guarded."""
+    if not isinstance(value, ComputedNumber) or dtype is torch.float64 or not dtype.is_floating_point:
+        return True
+    return value.holds(
+        f"not {torch.finfo(dtype).max!r} < abs({{0}}) < inf", f"a number is within the range of {dtype}"
+    )
 
 
 def as_number_tensor(tx: TraceContext, value: Tracker) -> Tracker:

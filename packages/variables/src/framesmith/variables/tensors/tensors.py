@@ -51,7 +51,12 @@ from framesmith.variables.objects.hidden_overrides import check_no_override
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
-from framesmith.variables.tensors.number_operands import OPERATORS, as_operand, is_changing_float
+from framesmith.variables.tensors.number_operands import (
+    OPERATORS,
+    as_operand,
+    asks_gradient,
+    is_changing_float,
+)
 from framesmith.variables.tensors.subscripts import (
     index_by_slices,
     parts_of,
@@ -479,8 +484,9 @@ def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker
             return record_operator(tx, "*", record(tx, "reciprocal", (right,)), left)
         if symbol in ("*", "+"):
             left, right = right, left  # as the reflected operators of tensors do
-    if symbol in OPERATORS:
-        left, right = _beside(tx, right, left), _beside(tx, left, right)
+    if symbol in OPERATORS or (symbol == "**" and not asks_gradient([right])):
+        # Of powers the base alone: an exponent is read in double precision, as a base is by the gradient.
+        left, right = _beside(tx, right, left), _beside(tx, left, right) if symbol != "**" else right
     if symbol == "**" and _is_tensor_beside_number(tx, left, right):
         return record(tx, numbers.raise_tensor, (left, right))
     if symbol == "/" and _is_tensor_beside_number(tx, right, left):

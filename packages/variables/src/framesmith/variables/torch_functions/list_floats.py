@@ -15,7 +15,7 @@ from framesmith.variables.tensors.number_operands import as_operand, is_changing
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call
 
-_NAMES: Final = ("add", "sub", "mul", "div", "lerp", "addcmul", "addcdiv", "pow")
+_NAMES: Final = ("add", "sub", "mul", "div", "lerp", "addcmul", "addcdiv")
 _TAKE_TENSORS: Final = frozenset({"add", "mul", "div"})
 _SINGLE: Final = {
     getattr(torch, f"_foreach_{name}{end}"): f"{name}{end}" for name in _NAMES for end in ("", "_")

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 
 from framesmith.variables.core import TraceContext, Tracker
-from framesmith.variables.tensors.number_operands import as_operand
+from framesmith.variables.tensors.number_operands import as_converted, as_operand
 from framesmith.variables.tensors.tensors import TensorTracker
 
 _ARITHMETIC: Final = (
@@ -26,7 +26,7 @@ _WIDE: Final = (torch.float32, torch.float64)
 def _make_names() -> Mapping[str | Callable[..., object], tuple[int, str]]:
     """The place of the number, and its name, by method names and functions."""
     places = dict.fromkeys((*_ARITHMETIC, *_COMPARISONS), (1, "other"))
-    places |= {"pow": (1, "exponent"), "masked_fill": (2, "value"), "fill": (1, "value")}
+    places |= {"masked_fill": (2, "value"), "fill": (1, "value")}
     found: dict[str | Callable[..., object], tuple[int, str]] = {}
     for name, place in places.items():
         for one in (name, f"{name}_"):
@@ -62,7 +62,9 @@ def with_number_tensors(
     given = args[place].realize() if len(args) > place else kwargs.get(name)
     if given is None or (target in _FILLING and first.fake.dtype not in _WIDE):
         return args, kwargs
-    operand = as_operand(tx, [first.fake], given.realize())
+    # What is filled in is converted, and must not be too large for the type.
+    take = as_converted if target in _FILLING else as_operand
+    operand = take(tx, [first.fake], given.realize())
     if len(args) > place:
         return (*args[:place], operand, *args[place + 1 :]), kwargs
     return args, {**kwargs, name: operand}
@@ -77,5 +79,5 @@ def _with_branches(tx: TraceContext, args: Sequence[Tracker], start: int) -> Seq
     given = [*args]
     for place, one, other in zip(places, branches, reversed(branches), strict=True):
         if isinstance(other, TensorTracker):
-            given[place] = as_operand(tx, [other.fake], one)
+            given[place] = as_converted(tx, [other.fake], one)
     return given

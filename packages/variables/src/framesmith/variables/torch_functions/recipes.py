@@ -17,7 +17,7 @@ from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary
-from framesmith.variables.tensors.number_operands import as_operand
+from framesmith.variables.tensors.number_operands import as_converted, asks_gradient
 from framesmith.variables.tensors.tensors import TensorTracker, is_number, round_number
 from framesmith.variables.torch_functions.graph_calls import Target, graph_call, record_function
 from framesmith.variables.torch_functions.list_floats import LIST_FUNCTIONS, make_list_row
@@ -47,7 +47,7 @@ def _find_tensor_factor(
     if len(args) != count or set(kwargs) != {name}:
         return None
     fakes = [one.fake for one in args if isinstance(one, TensorTracker)]
-    value = as_operand(tx, fakes, kwargs[name].realize()) if len(fakes) == count else kwargs[name]
+    value = as_converted(tx, fakes, kwargs[name].realize()) if len(fakes) == count else kwargs[name]
     return None if not _stays_tensor(value, *args) or tx.graph.runs_as_captured else value
 
 
@@ -56,7 +56,8 @@ def _make_fused_row(target: Target) -> Callable[..., Tracker]:
     where the kernels multiply the first factor by the value."""
 
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        value = _find_tensor_factor(tx, "value", 3, args, kwargs)
+        # The gradient multiplies in another order.
+        value = None if asks_gradient(args) else _find_tensor_factor(tx, "value", 3, args, kwargs)
         if value is None:
             return graph_call(tx, target, args, kwargs)
         return graph_call(tx, target, (args[0], binary(tx, "*", args[1], value), args[2]), {})
@@ -116,8 +117,10 @@ def _make_weight_row(target: Target) -> Callable[..., Tracker]:
     def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         first, *_, weight = (one.realize() for one in args) if len(args) == 3 else (None, None)
         wide = isinstance(first, TensorTracker) and first.fake.dtype in _EXACT
-        if isinstance(first, TensorTracker) and weight is not None and wide:
-            weight = as_operand(tx, [first.fake], weight)
+        # The gradient takes `1 - weight`, which torch computes of a number in double precision.
+        has_gradient = asks_gradient([one.realize() for one in args[:2]])
+        if isinstance(first, TensorTracker) and weight is not None and wide and not has_gradient:
+            weight = as_converted(tx, [first.fake], weight)
             args = (*args[:2], weight)
         # Where the backend runs the graph itself, the operation gets the number.
         if weight is None or not wide or not is_number(tx, weight) or tx.graph.runs_as_captured:

@@ -13,7 +13,8 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
-from framesmith.variables.tensors.number_operands import as_number_tensor
+from framesmith.variables.symbolic_numbers.wide_ints import without_wide_ints
+from framesmith.variables.tensors.number_operands import as_number_tensor, fits
 from framesmith.variables.tensors.tensors import TensorTracker, is_number
 from framesmith.variables.torch_functions.graph_calls import graph_call
 from framesmith.variables.torch_functions.tensors_of_items import from_items
@@ -29,7 +30,12 @@ def _register(function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         """The call in the graph; a break for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
-        given = as_number_tensor(tx, args[0].realize()) if len(args) == 1 else None
+        given = args[0].realize() if len(args) == 1 else None
+        # The one that raises for a number that is too large.
+        if given is not None and (
+            function is not torch.scalar_tensor or fits(tx, given, torch.get_default_dtype())
+        ):
+            given = as_number_tensor(tx, given)
         convert = tx.registry[TENSOR_SOURCES].get(type(given)) if given is not None else None
         if given is not None and convert is not None:
             return convert(tx, given, dict(kwargs), function is torch.tensor)
@@ -45,7 +51,10 @@ def _register(function: Callable[..., object]) -> None:
         if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
             raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
         items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
-        return graph_call(tx, function, args, kwargs) if items is None else items
+        if items is None:
+            named = {name: without_wide_ints(tx, one) for name, one in kwargs.items()}
+            return graph_call(tx, function, [without_wide_ints(tx, one) for one in args], named)
+        return items
 
 
 @ROWS.call(torch.Tensor.new_tensor)
@@ -58,7 +67,9 @@ def new_tensor(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     own = {"dtype": Constant(this.fake.dtype), "device": Constant(this.fake.device)}
     dense = this.fake.layout is torch.strided
     items = from_items(tx, (data,), own | said) if dense else None
-    return graph_call(tx, "new_tensor", args, kwargs) if items is None else items
+    if items is None:
+        return graph_call(tx, "new_tensor", [this, without_wide_ints(tx, data)], kwargs)
+    return items
 
 
 def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
