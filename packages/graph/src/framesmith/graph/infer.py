@@ -25,6 +25,7 @@ from framesmith.graph.break_kinds import (
     UNBACKED_GUARD,
 )
 from framesmith.graph.breaks import BreakKind, GraphBreak
+from framesmith.graph.changes_of_type import explain_cast
 from framesmith.graph.data_readers import explain_data_read
 from framesmith.graph.errors import FakeFailure
 from framesmith.graph.interruptions import is_of_signal_handler
@@ -77,6 +78,9 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
         with SILENCE:
+            mistake = explain_cast(target, args, kwargs)
+            if mistake is not None:
+                raise RuntimeError(mistake)
             result = _call(target, args, kwargs)
         missing = settle_devices(result, kwargs)
         if missing is not None:
