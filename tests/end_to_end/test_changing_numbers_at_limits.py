@@ -100,6 +100,21 @@ def test_ints_of_more_than_64_bits(expression):
     run(expression, [1, 2, 2**63 - 1, 2**63, -(2**63), 2**100, -(2**100), 3])
 
 
+@pytest.mark.parametrize("backend", [None, "aot_eager"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "torch.result_type(v, x)",
+        "torch.arange(0, 3, v)",
+        "torch.histc(x, 4, -v, v)",
+        "x.clone().__setitem__(0, v)",
+    ],
+)
+def test_ints_of_more_than_64_bits_that_only_raise(expression, backend):
+    run(f"({expression}, x + 1)", [1, 2, 2**100 + 1, 2**63, 3], backend=backend)
+    run(f"({expression}, x + 1)", [2**100, 1, 2], backend=backend)
+
+
 @pytest.mark.inductor
 def test_ints_of_more_than_64_bits_with_inductor():
     run("torch.add(x, x, alpha=v)", [2, 3, 2**63], backend="inductor")

@@ -491,7 +491,7 @@ class Recorder:
     def explain_shape_guards(self) -> list[Guard]:
         """What was decided about symbolic numbers, each with the user's line; to be called after `finish`."""
         with self.pause_recording():
-            facts = ShapeRelations(self._world, self._inputs.ever, self._reliance.holds).guards()
+            facts = ShapeRelations(self._world, self._inputs.ever).guards()
         return [*facts, *(Guard.relation(claim, OFFSET_READ) for claim in self._offsets.guards())]
 
     def specialized(self) -> list[Specialized]:

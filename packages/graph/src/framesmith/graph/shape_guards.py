@@ -72,12 +72,10 @@ class Specialized:
 class ShapeRelations:
     """Reads the facts out of a ShapeEnv, at the end of a recording, after the backend ran: it may decide more."""
 
-    def __init__(
-        self, world: ShapeEnvAdapter, inputs: Sequence[Input], runs_as_captured: bool = True
-    ) -> None:
+    def __init__(self, world: ShapeEnvAdapter, inputs: Sequence[Input]) -> None:
         self._world = world
-        # The program computes with ints of any size, a backend that replaces operations with those of 64 bits.
-        self._wide = () if runs_as_captured else frozenset(_wide_ints(inputs))
+        # The program computes with ints of any size, torch with those of 64 bits: it raises for others, or takes them for floats.
+        self._wide = frozenset(_wide_ints(inputs))
         self._env: ShapeEnv = world.env
         self._inputs = inputs
         self._numbers = list(_numbers(inputs))
