@@ -18,6 +18,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import (
     ARGUMENTS,
     CONVERSIONS,
+    UNLIKE_ITEMS,
     graph_argument,
     graph_arguments,
 )
@@ -28,7 +29,7 @@ ROWS: Final = Rows()
 def _tuple(tx: TraceContext, tracker: Tracker) -> object:
     """A tuple or struct sequence as a tuple; a named tuple keeps its class, for functions that read fields."""
     assert isinstance(tracker, TupleTracker)
-    items = graph_arguments(tx, tracker.items)
+    items = _items(tx, tracker.items)
     if defines(tracker.cls, "_make"):
         return tracker.cls(*items)
     return items
@@ -37,7 +38,16 @@ def _tuple(tx: TraceContext, tracker: Tracker) -> object:
 def _list(tx: TraceContext, tracker: Tracker) -> object:
     assert isinstance(tracker, ListTracker)
     _must_be(tracker, list)
-    return list(graph_arguments(tx, tracker.items))
+    return list(_items(tx, tracker.items))
+
+
+def _items(tx: TraceContext, items: Sequence[Tracker]) -> tuple[object, ...]:
+    """The items as arguments. Breaks the graph for a number of NumPy of which torch reads the type: `x[[np.uint8(1)]]` is a mask."""
+    for item in items:
+        value = item.realize()
+        if isinstance(value, Constant) and type(value.value) in tx.registry[UNLIKE_ITEMS]:
+            _refuse(value)
+    return graph_arguments(tx, items)
 
 
 def _dict(tx: TraceContext, tracker: Tracker) -> object:

@@ -21,7 +21,9 @@ ArgumentRule = Callable[[TraceContext, Tracker], object]
 ARGUMENTS: Final = Table[type[Tracker], ArgumentRule]("arguments of nodes")
 """How trackers of exactly this class become arguments of a node."""
 CONVERSIONS: Final = Table[type, Callable[[object], object]]("constants as numbers")
-"""How a constant of exactly this type becomes a plain number in a graph."""
+"""How a constant of exactly this type becomes a plain number in a graph; breaks the graph where torch takes it for another."""
+UNLIKE_ITEMS: Final = Table[type, None]("constants unlike numbers in containers")
+"""Types among those of `CONVERSIONS` of whose values torch may read the type where they stand in a list or tuple."""
 
 
 class GraphValue(Tracker):

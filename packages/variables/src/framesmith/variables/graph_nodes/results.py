@@ -6,6 +6,7 @@ become arguments of a node: `graph_nodes.arguments`.
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import FunctionType
 from typing import Final
 
 import torch
@@ -16,7 +17,13 @@ from torch.utils._device import DeviceContext
 
 from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, NumbersNeeded, register
 from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import BACKEND_LIMIT, CHANGING_VALUE, TENSOR_ITEM, UNSUPPORTED_VALUE
+from framesmith.graph.break_kinds import (
+    BACKEND_LIMIT,
+    CHANGING_VALUE,
+    TENSOR_ITEM,
+    UNSUPPORTED_ARGUMENT,
+    UNSUPPORTED_VALUE,
+)
 from framesmith.graph.default_devices import entered_modes
 from framesmith.graph.infer import CallKind, operation_name, translate
 from framesmith.graph.number_calls import find_factors, find_numbers, round_numbers, with_numbers
@@ -28,7 +35,12 @@ from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, is_constant_type
 from framesmith.variables.core.registry import Table
-from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments, graph_keywords
+from framesmith.variables.graph_nodes.graph_values import (
+    CONVERSIONS,
+    GraphValue,
+    graph_arguments,
+    graph_keywords,
+)
 from framesmith.variables.graph_nodes.replaced_operations import check_replaced
 
 OPERATION_RAISES = register(
@@ -178,6 +190,7 @@ def _record_with_floats(
     kwargs: Mapping[str, Tracker],
 ) -> fx.Node:
     """Record the call; one that needs a float as a number is recorded again with floats specialized."""
+    _check_asked_types(tx, target, (*args, *kwargs.values()))
     try:
         return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     except FloatNeeded:
@@ -187,6 +200,19 @@ def _record_with_floats(
             return _call_fixed(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
         finally:
             tx.graph.fixes_floats = before
+
+
+def _check_asked_types(
+    tx: TraceContext, target: Callable[..., object] | str, values: Iterable[Tracker]
+) -> None:
+    """Break the graph for a method of tensors that is written in Python and given a number of numpy's own type: it may ask for the type,
+    as `x.split(np.int64(2))` does."""
+    if not isinstance(target, str) or type(getattr(torch.Tensor, target, None)) is not FunctionType:
+        return
+    for value in values:
+        cls = value.python_type
+        if cls in tx.registry[CONVERSIONS] and not issubclass(cls, float):
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"Tensor.{target} of a {cls.__name__} of numpy")
 
 
 def call_node(

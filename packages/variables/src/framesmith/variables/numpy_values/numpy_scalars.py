@@ -6,7 +6,7 @@ the graph. numpy is there when torch has imported it; no package of framesmith i
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, NoReturn
 
 import torch
 
@@ -21,9 +21,8 @@ from framesmith.variables.core.constant import COMPARED_TYPES
 from framesmith.variables.core.folding import WARNING_TYPES, Warned, from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
-from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
+from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, UNLIKE_ITEMS
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS
-from framesmith.variables.torch_functions.graph_calls import graph_call
 
 ROWS: Final = Rows()
 
@@ -78,14 +77,20 @@ def _on_arrays(
 
 
 def _register_scalar(cls: type) -> None:
-    """Model the values of a scalar type as constants, which become the equal Python number in a graph."""
+    """Model the values of a scalar type as constants, which become the equal Python number in a graph, except where torch takes them
+    for something else: a bool of numpy for a float, or an error. Measured for each type and kind of argument."""
     item: Callable[[object], object] = getattr(cls, "item")  # noqa: B009  # unknown to typing
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
     ROWS.constant_types(cls)
     strict: Warned = (lambda: errors(all="raise"), FloatingPointError)
     ROWS.add(WARNING_TYPES, cls, strict)
-    ROWS.add(CONVERSIONS, cls, item)
+    one = cls(1)
+    ROWS.add(CONVERSIONS, cls, _refuse_bool if isinstance(item(one), bool) else item)
+    # torch takes the numbers that it stores as Python's, or by `__index__`.
+    is_number = isinstance(one, float) or hasattr(cls, "__index__")
+    if not is_number or torch.tensor([one]).dtype is not torch.tensor([item(one)]).dtype:
+        ROWS.add(UNLIKE_ITEMS, cls, None)
 
     @ROWS.wrap(cls)
     def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
@@ -96,15 +101,9 @@ def _register_scalar(cls: type) -> None:
         return Constant(value, source)
 
 
-def _register_full(function: Callable[..., object], boolean: type) -> None:
-    """Add a row that breaks for a numpy bool: `torch.full((2,),
-    np.bool_(True))` is a float tensor, with a Python bool a bool tensor."""
-
-    @ROWS.call(function)
-    def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        if any(value.realize().python_type is boolean for value in (*args, *kwargs.values())):
-            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a {boolean.__name__}")
-        return graph_call(tx, function, args, kwargs)
+def _refuse_bool(value: object) -> NoReturn:
+    """`x.long() * np.bool_(True)` is a float tensor, `x[np.bool_(True)]` an IndexError."""
+    raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {type(value).__name__} of numpy")
 
 
 def _dtypes(names: Sequence[str]) -> None:
@@ -149,7 +148,6 @@ def _install() -> None:
         _register_scalar(kind)
     ROWS.call(_numpy.generic.tofile, _numpy.generic.dump)(_write_file)
     ROWS.pure_types(_numpy.generic, _numpy.number, _numpy.integer, _numpy.floating, *kinds)
-    _register_full(torch.full, _numpy.bool_)
 
 
 _install()

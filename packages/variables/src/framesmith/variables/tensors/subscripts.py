@@ -13,12 +13,18 @@ from torch import fx
 
 from framesmith.graph import GraphBreak, NumbersNeeded
 from framesmith.graph.arguments import examples
-from framesmith.graph.break_kinds import TENSOR_ITEM
+from framesmith.graph.break_kinds import TENSOR_ITEM, UNSUPPORTED_ARGUMENT
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Table
-from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_argument, graph_arguments
+from framesmith.variables.graph_nodes.graph_values import (
+    CONVERSIONS,
+    GraphValue,
+    graph_argument,
+    graph_arguments,
+)
 from framesmith.variables.graph_nodes.replaced_operations import check_replaced
 from framesmith.variables.graph_nodes.results import evaluate, read_numbers, record, wrap_result
 
@@ -47,6 +53,16 @@ def with_index_tensors(tx: TraceContext, key: Tracker) -> Tracker:
     return TupleTracker(
         [item if row is None else row(tx, item, False) for item, row in zip(items, found, strict=True)]
     )
+
+
+def check_stored(tx: TraceContext, value: Tracker) -> None:
+    """Break the graph for a value that a subscript of a tensor refuses, though operators take it as a number: one of numpy's that is
+    neither an int nor a float of Python (`x[0] = np.float32(1)`)."""
+    value = value.realize()
+    if isinstance(value, Constant) and type(value.value) in tx.registry[CONVERSIONS]:
+        is_taken = isinstance(value.value, int | float | complex) or defines(type(value.value), "__index__")
+        if not is_taken:
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"storing a {value.describe()} in a tensor")
 
 
 def index_by_slices(tx: TraceContext, tensor: GraphValue, key: Tracker) -> Tracker | None:

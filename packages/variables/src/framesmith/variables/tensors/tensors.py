@@ -58,6 +58,7 @@ from framesmith.variables.tensors.number_operands import (
     is_changing_float,
 )
 from framesmith.variables.tensors.subscripts import (
+    check_stored,
     index_by_slices,
     parts_of,
     read_index,
@@ -312,6 +313,7 @@ class TensorTracker(GraphValue):
         if tx.changes.overrides.asks_modes():
             ask_operands(tx, torch.Tensor.__setitem__, self, key, value)
             return
+        check_stored(tx, value)
         key = with_index_tensors(tx, key)
         parts = parts_of(key, self.fake.dim(), is_store=True)
         if parts is not None:

@@ -66,6 +66,8 @@ def new_tensor(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     said = {name: value for name, value in kwargs.items() if value.python_type is not type(None)}
     own = {"dtype": Constant(this.fake.dtype), "device": Constant(this.fake.device)}
     dense = this.fake.layout is torch.strided
+    if _holds_scalar(tx, data):
+        raise GraphBreak(UNSUPPORTED_ARGUMENT, "Tensor.new_tensor of a numpy scalar")
     items = from_items(tx, (data,), own | said) if dense else None
     if items is None:
         return graph_call(tx, "new_tensor", [this, without_wide_ints(tx, data)], kwargs)
