@@ -24,6 +24,11 @@ from framesmith.graph.default_devices import outside_of_blocks
 from framesmith.graph.detached_writes import writes_past_histories
 from framesmith.graph.errors import BackendFailed
 from framesmith.graph.failures import Failures
+from framesmith.graph.forbidden_views import (
+    find_forbidden_views,
+    has_outdated_views,
+    restore_forbidden_views,
+)
 from framesmith.graph.inference_blocks import (
     enter_inference_mode,
     is_block_switch,
@@ -213,6 +218,7 @@ def call_backend(
         or drops_nested_draws(graph)
         or not all(map(can_be_kept, reads))
         or writes_past_histories(graph, used, ambient)
+        or has_outdated_views(graph)
     )
     if refuses and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
@@ -302,8 +308,12 @@ def on_plain_tensors(
 def adapt_call(
     call: Callable[..., Sequence[object]], module: fx.GraphModule, backend: str, used: Sequence[Input]
 ) -> Callable[..., tuple[object, ...]]:
-    """What a backend made, as an entry calls it: with a tuple for its result, and with inputs of subclasses."""
-    return on_plain_tensors(returns_tuple(call, module, backend), module, used)
+    """What a backend made, as an entry calls it: with a tuple for its result, with inputs of subclasses, and with the views that
+    autograd forbids to write to."""
+    made = returns_tuple(call, module, backend)
+    is_as_captured = getattr(call, "__self__", None) is module
+    kinds = {} if is_as_captured else find_forbidden_views(module.graph)
+    return on_plain_tensors(restore_forbidden_views(made, kinds) if kinds else made, module, used)
 
 
 def has_operations(graph: fx.Graph) -> bool:
