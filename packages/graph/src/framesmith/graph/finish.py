@@ -49,6 +49,7 @@ from framesmith.graph.module_texts import forget_source, source_name
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
 from framesmith.graph.overlapping_inputs import overlap_unseen
+from framesmith.graph.overlapping_writes import has_overlapping_writes
 from framesmith.graph.parts import compile_parts
 from framesmith.graph.plain_inputs import BackendContext
 from framesmith.graph.plain_numbers import use_plain_numbers
@@ -219,6 +220,7 @@ def call_backend(
         or not all(map(can_be_kept, reads))
         or writes_past_histories(graph, used, ambient)
         or has_outdated_views(graph)
+        or has_overlapping_writes(graph)
     )
     if refuses and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
