@@ -20,13 +20,12 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import require_values
 from framesmith.graph.captured_module import CapturedModule, run_form
+from framesmith.graph.captured_only import must_run_as_captured
 from framesmith.graph.default_devices import outside_of_blocks
-from framesmith.graph.detached_writes import writes_past_histories
 from framesmith.graph.errors import BackendFailed
 from framesmith.graph.failures import Failures
 from framesmith.graph.forbidden_views import (
     find_forbidden_views,
-    has_outdated_views,
     restore_forbidden_views,
 )
 from framesmith.graph.inference_blocks import (
@@ -48,8 +47,6 @@ from framesmith.graph.module_calls import make_plain
 from framesmith.graph.module_texts import forget_source, source_name
 from framesmith.graph.options import BackendCall, GraphOptions
 from framesmith.graph.outline import Group, outline
-from framesmith.graph.overlapping_inputs import overlap_unseen
-from framesmith.graph.overlapping_writes import has_overlapping_writes
 from framesmith.graph.parts import compile_parts
 from framesmith.graph.plain_inputs import BackendContext
 from framesmith.graph.plain_numbers import use_plain_numbers
@@ -58,10 +55,9 @@ from framesmith.graph.purity import IMPURE
 from framesmith.graph.random_states import unseen_draws
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
 from framesmith.graph.shape_env import ShapeEnvAdapter
-from framesmith.graph.unused_draws import drops_nested_draws, witness_draws
+from framesmith.graph.unused_draws import witness_draws
 from framesmith.graph.verify import verify
-from framesmith.graph.weight_copies import reads_old_copies
-from framesmith.graph.written_reads import can_be_kept, find_reads, keep_reads
+from framesmith.graph.written_reads import find_reads, keep_reads
 from framesmith.guards.sources.base import Source
 
 _CLASS: Final = "FramesmithGraph"
@@ -206,30 +202,18 @@ def call_backend(
     reliance: Reliance,
 ) -> BackendCall:
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
-    OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where it writes to
-    inputs that overlap unseen by a backend that replaces operations, to weights of which autocast goes on to use copies, or to leaves past
-    their history, or where a nested graph draws what nothing needs."""
-    graph = module.graph
-    reads = [] if reliance.is_certain else find_reads(graph, used, written)
-    if reads and reliance.ask():
-        reads = []
-    refuses = not reliance.is_certain and (
-        overlap_unseen(used, written)
-        or reads_old_copies(graph, used, ambient)
-        or drops_nested_draws(graph)
-        or not all(map(can_be_kept, reads))
-        or writes_past_histories(graph, used, ambient)
-        or has_outdated_views(graph)
-        or has_overlapping_writes(graph)
-    )
+    OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where only that does what
+    eager does."""
+    refuses = not reliance.is_certain and must_run_as_captured(module.graph, used, written, ambient)
     if refuses and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
+    reads = [] if options.backend == "eager" else find_reads(module.graph, used, written)
     after = Ambient.now()
     # The trace may end inside of `no_grad`; the graph begins as the trace did.
     ambient.restore()
     try:
         with torch._guards.tracing(context), outside_of_blocks():
-            if reads and options.backend != "eager":
+            if reads and not reliance.ask():
                 given = keep_reads(module, used, written)
             else:
                 given = outline(module, repeated) if options.shares_subgraphs else module

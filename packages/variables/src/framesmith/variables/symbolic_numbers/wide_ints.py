@@ -3,7 +3,7 @@
 While a backend traces a graph, torch reads such an int as one of 32 bits: `torch.tensor([v], dtype=torch.int32)`, `numpy.array([v])`.
 """
 
-from typing import Final
+from typing import Final, cast
 
 import torch
 
@@ -29,7 +29,8 @@ def without_wide_ints(tx: TraceContext, tracker: Tracker) -> Tracker:
         return tracker
     if tx.graph.runs_as_captured:
         return tracker
-    for is_beyond in (tracker.value < _NARROW.min, tracker.value > _NARROW.max):
+    value = cast(torch.SymInt, tracker.value)
+    for is_beyond in (value < _NARROW.min, value > _NARROW.max):
         if evaluate("the width of a number", bool, is_beyond):
             return Constant(tracker.as_python_constant())
     return tracker

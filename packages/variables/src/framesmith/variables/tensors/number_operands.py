@@ -49,6 +49,12 @@ def as_operand(tx: TraceContext, tensors: Sequence[torch.Tensor], value: Tracker
     return number if kind is torch.float64 else record(tx, "to", (number, Constant(kind)))
 
 
+def beside(tx: TraceContext, tensor: Tracker, value: Tracker) -> Tracker:
+    """As `as_operand` of one tensor; beside another value as it is."""
+    fake = getattr(tensor, "fake", None)
+    return as_operand(tx, [fake], value) if isinstance(fake, torch.Tensor) else value
+
+
 def as_converted(tx: TraceContext, tensors: Sequence[torch.Tensor], value: Tracker) -> Tracker:
     """As `as_operand`, where torch converts the number to the type of the tensors, and raises if it is too large for that."""
     if is_changing_float(tx, value) and any(not fits(tx, value, tensor.dtype) for tensor in tensors):

@@ -53,8 +53,8 @@ from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
 from framesmith.variables.tensors.number_operands import (
     OPERATORS,
-    as_operand,
     asks_gradient,
+    beside,
     is_changing_float,
 )
 from framesmith.variables.tensors.subscripts import (
@@ -256,7 +256,7 @@ class TensorTracker(GraphValue):
         asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
-        other = as_operand(tx, [self.fake], other) if symbol in OPERATORS else other
+        other = beside(tx, self, other) if symbol in OPERATORS else other
         # No exact quotient here: eager too leaves a change in place to torch's kernel.
         return record(tx, INPLACE_FUNCTIONS[symbol], (self, round_number(tx, self, other)))
 
@@ -272,7 +272,7 @@ class TensorTracker(GraphValue):
         if asked is not None or self._defers(tx, other):
             return unless_declined(asked)
         _refuse_beside_number(tx, self, other)
-        other = as_operand(tx, [self.fake], other)
+        other = beside(tx, self, other)
         return record(tx, COMPARISONS[symbol], (round_number(tx, other, self), round_number(tx, self, other)))
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
@@ -474,10 +474,6 @@ def _refuse_beside_number(tx: TraceContext, left: Tracker, right: Tracker) -> No
             other.unsupported("an operator with a number that an optimizer read from a tensor")
 
 
-def _beside(tx: TraceContext, tensor: Tracker, value: Tracker) -> Tracker:
-    return as_operand(tx, [tensor.fake], value) if isinstance(tensor, TensorTracker) else value
-
-
 def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker) -> Tracker:
     """A node of the function of `operator`; powers and quotients of numbers are computed as Python does."""
     _refuse_beside_number(tx, left, right)
@@ -486,9 +482,11 @@ def record_operator(tx: TraceContext, symbol: str, left: Tracker, right: Tracker
             return record_operator(tx, "*", record(tx, "reciprocal", (right,)), left)
         if symbol in ("*", "+"):
             left, right = right, left  # as the reflected operators of tensors do
-    if symbol in OPERATORS or (symbol == "**" and not asks_gradient([right])):
-        # Of powers the base alone: an exponent is read in double precision, as a base is by the gradient.
-        left, right = _beside(tx, right, left), _beside(tx, left, right) if symbol != "**" else right
+    if symbol in OPERATORS:
+        left, right = beside(tx, right, left), beside(tx, left, right)
+    elif symbol == "**" and not asks_gradient([right]):
+        # an exponent is read in double precision, as a base is by the gradient
+        left = beside(tx, right, left)
     if symbol == "**" and _is_tensor_beside_number(tx, left, right):
         return record(tx, numbers.raise_tensor, (left, right))
     if symbol == "/" and _is_tensor_beside_number(tx, right, left):
