@@ -158,14 +158,6 @@ class ComputedNumber(GraphValue):
     def _decide(self, template: str, reason: str) -> None:
         self._tx.guards.add(Guard.relation(ShapeExpression(template, (self.source,)), Reason(reason, None)))
 
-    def holds(self, template: str, reason: str) -> bool:
-        """Whether a Python expression is true in this call, with `{0}` for the value; guarded if it is."""
-        relation = ShapeExpression(template, (self.source,))
-        found = relation.holds([self.value])
-        if found:
-            self._tx.guards.add(Guard.relation(relation, Reason(reason, None)))
-        return found
-
     def truth(self, tx: TraceContext) -> bool:
         """The truth of the value in this call; guarded."""
         answer = bool(self.value)

@@ -3,7 +3,7 @@
 While a backend traces a graph, torch reads such an int as one of 32 bits: `torch.tensor([v], dtype=torch.int32)`, `numpy.array([v])`.
 """
 
-from typing import Final, cast
+from typing import Final
 
 import torch
 
@@ -25,11 +25,9 @@ def without_wide_ints(tx: TraceContext, tracker: Tracker) -> Tracker:
         if all(one is other.realize() for one, other in zip(fixed, tracker.items, strict=True)):
             return tracker
         return ListTracker(fixed) if isinstance(tracker, ListTracker) else TupleTracker(fixed)
-    if not isinstance(tracker, SymbolicNumber) or tracker.python_type is not int or tracker.number is None:
+    value = tracker.value if isinstance(tracker, SymbolicNumber) and tracker.number is not None else None
+    if not isinstance(value, torch.SymInt) or tx.graph.runs_as_captured:
         return tracker
-    if tx.graph.runs_as_captured:
-        return tracker
-    value = cast(torch.SymInt, tracker.value)
     for is_beyond in (value < _NARROW.min, value > _NARROW.max):
         if evaluate("the width of a number", bool, is_beyond):
             return Constant(tracker.as_python_constant())

@@ -13,6 +13,8 @@ from typing import Final
 
 import torch
 
+from framesmith.guards import Guard, Reason
+from framesmith.guards.kinds import ShapeExpression
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.graph_nodes.results import record, wrap_result
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
@@ -74,9 +76,11 @@ def fits(tx: TraceContext, value: Tracker, dtype: torch.dtype) -> bool:
     """Whether a number that changes is within the range of a type of floats, or infinite, or NaN; guarded."""
     if not isinstance(value, ComputedNumber) or dtype is torch.float64 or not dtype.is_floating_point:
         return True
-    return value.holds(
-        f"not {torch.finfo(dtype).max!r} < abs({{0}}) < inf", f"a number is within the range of {dtype}"
-    )
+    relation = ShapeExpression(f"not {torch.finfo(dtype).max!r} < abs({{0}}) < inf", (value.source,))
+    found = relation.holds([value.value])
+    if found:
+        tx.guards.add(Guard.relation(relation, Reason(f"a number is within the range of {dtype}", None)))
+    return found
 
 
 def as_number_tensor(tx: TraceContext, value: Tracker) -> Tracker:
