@@ -9,7 +9,7 @@ captured. Not here: inputs of a graph that overlap each other (`overlapping_inpu
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 import torch
 from torch import fx
@@ -62,7 +62,7 @@ def _stores_own_memory(node: fx.Node) -> bool:
     )
 
 
-def _examples(arguments: Any) -> list[torch.Tensor]:  # of any type, as fx's arguments
+def _examples(arguments: fx.node.Argument) -> list[torch.Tensor]:
     """The fakes among the arguments of a node."""
     found: list[torch.Tensor] = []
     fx.node.map_arg(arguments, lambda node: found.extend(tensors_in(node.meta[EXAMPLE])))
