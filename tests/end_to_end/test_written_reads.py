@@ -158,13 +158,13 @@ def test_a_weight_that_is_written_to_before_it_is_read():
 
 
 def test_normalizations_and_whole_steps_go_to_the_backend_as_they_are(monkeypatch):
-    from framesmith.graph import finish
+    from framesmith.graph import captured_only, finish
 
     def refuse(*args):
         raise AssertionError("a copy")
 
     monkeypatch.setattr(finish, "keep_reads", refuse)
-    monkeypatch.setattr(finish, "can_be_kept", refuse)
+    monkeypatch.setattr(captured_only, "can_be_kept", refuse)
     model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
     frontend.compile(model, backend="aot_eager")(torch.randn(5, 3)).sum().backward()
     optimizer = torch.optim.AdamW(model.parameters())

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from torch import fx
 
 from framesmith.graph.ambient import Ambient
+from framesmith.graph.decided_draws import draws_otherwise
 from framesmith.graph.detached_writes import writes_past_histories
 from framesmith.graph.forbidden_views import has_outdated_views
 from framesmith.graph.inputs import Input
@@ -30,5 +31,6 @@ def must_run_as_captured(
         or writes_past_histories(graph, used, start)
         or has_outdated_views(graph)
         or drops_nested_draws(graph)
+        or draws_otherwise(graph)
         or not all(map(can_be_kept, find_reads(graph, used, written)))
     )
