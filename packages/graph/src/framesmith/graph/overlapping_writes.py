@@ -20,7 +20,7 @@ from framesmith.graph.execution import storage_of
 from framesmith.graph.options import is_symbolic
 from framesmith.graph.purity import IMPURE, is_normalization, may_mutate
 
-MOST_ELEMENTS: Final = 1 << 20
+MOST_ELEMENTS: Final = 1 << 16
 """The places of larger tensors are not compared one by one: where what they span overlaps, the elements are taken to."""
 _UNSEEN: Final = frozenset({"unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"})
 _STORES: Final = frozenset({"setitem", "__setitem__"})
@@ -86,9 +86,29 @@ def share_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
     first, second = _span(one), _span(other)
     if not first or not second or first.stop <= second.start or second.stop <= first.start:
         return False
-    if one.element_size() != other.element_size() or max(one.numel(), other.numel()) > MOST_ELEMENTS:
+    if one.element_size() != other.element_size():
+        return True
+    steps = [sorted(_extents(tensor), reverse=True) for tensor in (one, other)]
+    if steps[0] == steps[1]:
+        return _reaches(int(other.storage_offset() - one.storage_offset()), steps[0])
+    if max(one.numel(), other.numel()) > MOST_ELEMENTS:
         return True
     return not _places(one).isdisjoint(_places(other))
+
+
+def _reaches(distance: int, steps: Sequence[tuple[int, int]]) -> bool:
+    """Whether two elements of a tensor with these strides and sizes, the largest stride first, are that far apart."""
+    if not steps:
+        return distance == 0
+    (stride, size), *inner = steps
+    reach = sum(one * (count - 1) for one, count in inner)
+    if not stride:
+        return _reaches(distance, inner)
+    first, last = -((reach - distance) // stride), (reach + distance) // stride
+    return any(
+        _reaches(distance - step * stride, inner)
+        for step in range(max(first, 1 - size), min(last, size - 1) + 1)
+    )
 
 
 def _overlaps_itself(tensor: torch.Tensor) -> bool:
