@@ -131,6 +131,27 @@ def test_inductor_keeps_what_was_read(program):
     compare(program, "buffer", "inductor", exact=False)
 
 
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.inductor)])
+def test_a_clone_of_a_queue_that_is_filled_behind_a_break(backend):
+    class Contrast(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Linear(4, 3)
+            self.register_buffer("queue", torch.arange(24.0).reshape(3, 8) / 8)
+            self.register_buffer("place", torch.zeros(1, dtype=torch.long))
+
+        def forward(self, x):
+            query = torch.nn.functional.normalize(self.encoder(x), dim=1)
+            result = query @ self.queue.clone().detach()
+            place = int(self.place)
+            with torch.no_grad():
+                self.queue[:, place : place + 2] = query.T
+                self.place[0] = (place + 2) % 8
+            return result
+
+    check(Contrast(), torch.ones(2, 4, requires_grad=True), backend=backend, tolerance=1e-5)
+
+
 def test_layers_that_write_are_repeated():
     def stack():
         return nn.Sequential(*[module_of(counted, "buffer") for _ in range(6)])

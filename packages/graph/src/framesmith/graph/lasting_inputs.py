@@ -75,10 +75,11 @@ def _lasts(entry: Input) -> bool:
         return True
     if not isinstance(value, torch.Tensor):
         return False
-    return isinstance(value, torch.nn.Parameter) or _is_buffer(entry.source) or _MARK in value.__dict__
+    return isinstance(value, torch.nn.Parameter) or is_buffer(entry.source) or _MARK in value.__dict__
 
 
-def _is_buffer(source: Source) -> bool:
+def is_buffer(source: Source) -> bool:
+    """Whether this is where a module keeps a buffer."""
     return (
         isinstance(source, Item) and isinstance(source.base, InstanceItem) and source.base.name == "_buffers"
     )

@@ -6,18 +6,23 @@
 
 AOTAutograd keeps an input for the backward pass where it could keep what was read, and computes that from the input once more: which by
 then has been written to. The mark of a copy says that the copy itself is to be kept. (Inductor removes clones before it asks.)
+
+The clone of a buffer is kept too, whoever writes to the buffer: the program asks for it because somebody will.
 """
 
 from collections.abc import Collection, Iterator, Sequence, Set
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
 import torch
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
 from framesmith.graph.arguments import EXAMPLE, example, tensors_in
+from framesmith.graph.data_errors import operator_name
 from framesmith.graph.execution import storage_of, storages_of
 from framesmith.graph.inputs import Input
+from framesmith.graph.lasting_inputs import is_buffer
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE
 from framesmith.guards.sources.base import Source
@@ -32,12 +37,14 @@ _COMPARABLE: Final = frozenset({
 
 
 def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> list[fx.Node]:
-    """The values in inputs written to by a closed graph that operations of the same graph read, if it will be differentiated."""
+    """The values in inputs of a closed graph of which copies are to be kept, if it will be differentiated."""
     results = graph.output_node().all_input_nodes
     if not any(one.requires_grad for node in results for one in tensors_in(example(node))):
         return []
     memories = _memories(graph, used, written)
-    return [operand for node in graph.nodes for operand in _read_by(node, memories)] if memories else []
+    if not (memories.written or memories.buffers):
+        return []
+    return [operand for node in graph.nodes for operand in _read_by(node, memories)]
 
 
 def can_be_kept(node: fx.Node) -> bool:
@@ -59,28 +66,35 @@ def keep_reads(module: fx.GraphModule, used: Sequence[Input], written: Collectio
                 copies[operand] = _copy(graph, made[operand], example(operand))
         read = {operand: copies[operand] for operand in _read_by(node, memories)}
         made[node] = graph.node_copy(node, {**made, **read}.__getitem__)
-        if node.meta.get(IMPURE) and not memories.isdisjoint(_storages(node.all_input_nodes)):
+        if node.meta.get(IMPURE) and not memories.written.isdisjoint(_storages(node.all_input_nodes)):
             copies.clear()
     return make_plain(fx.GraphModule(module, graph, class_name=type(module).__name__))
 
 
-def _memories(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> Set[int]:
-    """The memories of inputs that the graph writes to; a write through `data` is in no version counter."""
-    inputs = {storage_of(entry.example) for entry in used if isinstance(entry.example, torch.Tensor)}
-    known = {
-        storage_of(entry.example)
-        for entry in used
-        if entry.source in written and isinstance(entry.example, torch.Tensor)
-    }
-    return known | {
+@final
+@dataclass(frozen=True, slots=True)
+class _Memories:
+    """The storages of inputs: those that the graph writes to, and those of buffers of modules."""
+
+    written: Set[int]
+    buffers: Set[int]
+
+
+def _memories(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> _Memories:
+    tensors = [(entry, entry.example) for entry in used if isinstance(entry.example, torch.Tensor)]
+    inputs = {storage_of(fake) for _, fake in tensors}
+    known = {storage_of(fake) for entry, fake in tensors if entry.source in written}
+    # a write through `data` is in no version counter
+    found = {
         memory
         for node in graph.nodes
         if node.meta.get(IMPURE)
         for memory in _storages([node]) & _storages(node.all_input_nodes[:1]) & inputs
     }
+    return _Memories(known | found, {storage_of(fake) for entry, fake in tensors if is_buffer(entry.source)})
 
 
-def _read_by(node: fx.Node, memories: Set[int]) -> Iterator[fx.Node]:
+def _read_by(node: fx.Node, memories: _Memories) -> Iterator[fx.Node]:
     """The operands in these memories that an operation reads, and neither writes to nor gives on as a view."""
     if node.op not in ("call_function", "call_method"):
         return
@@ -89,9 +103,12 @@ def _read_by(node: fx.Node, memories: Set[int]) -> Iterator[fx.Node]:
     is_in_place = not results.isdisjoint(_storages(node.all_input_nodes[:1]))
     if node.meta.get(IMPURE) and not is_in_place:
         return
+    is_clone = operator_name(node.op, node.target) == "clone"
     for operand in node.all_input_nodes:
         own = _storages([operand])
-        if isinstance(example(operand), torch.Tensor) and own <= memories and own.isdisjoint(results):
+        if not isinstance(example(operand), torch.Tensor) or not own.isdisjoint(results):
+            continue
+        if own <= memories.written or (is_clone and own <= memories.buffers and can_be_kept(operand)):
             yield operand
 
 
