@@ -104,3 +104,24 @@ def test_what_is_apart_is_compiled(name, monkeypatch):
     )
     frontend.compile(on_a_copy(APART[name]), backend="aot_eager")(torch.arange(6.0))
     assert len(made) == 1
+
+
+def test_the_reason_is_told(caplog):
+    compiled = frontend.compile(lambda x: x.clone()[1:].copy_(x[:-1]) + x[:-1].mul_(2), backend="aot_eager")
+    with caplog.at_level("INFO", logger="framesmith.graph"):
+        compiled(torch.ones(4))
+    assert "runs as it was captured" not in caplog.text
+
+    def shift(x):
+        try:
+            x[1:].copy_(x[:-1])
+        except RuntimeError:
+            return x
+        return x + 1
+
+    compiled = frontend.compile(shift, backend="aot_eager")
+    with caplog.at_level("INFO", logger="framesmith.graph"):
+        compiled(torch.ones(4))
+    said = "the graph runs as it was captured, since an operation writes to memory that it reads in another place"
+    assert said in caplog.text
+    assert said in frontend.explain(compiled)().text()

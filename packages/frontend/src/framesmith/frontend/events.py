@@ -12,6 +12,7 @@ from typing import Final, final
 
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
+from framesmith.graph.captured_only import AS_CAPTURED
 from framesmith.guards import GuardSet
 
 TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "bytecode")
@@ -81,6 +82,12 @@ class EntryRecord:
     def places(self) -> tuple[str | None, ...]:
         """Of each guard: the user's line that asked for it."""
         return self.checks.lines[1]
+
+    @property
+    def as_captured(self) -> str | None:
+        """Why its graph runs as it was captured, though the backend would replace its operations; None if it does not."""
+        meta: dict[str, str] = getattr(self.graph, "meta", {})
+        return meta.get(AS_CAPTURED)
 
     def title(self) -> str:
         """The function and where the entry begins."""

@@ -21,6 +21,7 @@ from framesmith.frontend.cache.session import Session
 from framesmith.frontend.disabled import is_disabled
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.reports import AS_CAPTURED_TEXT
 from framesmith.guards.words import write_count
 
 MOST_GUARDS = 20
@@ -88,11 +89,12 @@ def _entry_lines(
     wanted (`most_guards` is None)."""
     shared = ", shared with a function that was compiled before" if entry.is_shared else ""
     title = f"entry {number}, {entry.title()}{shared}, has {write_count(len(entry.guards), 'guard')}"
+    first = [] if entry.as_captured is None else [f"  {AS_CAPTURED_TEXT.format(entry.as_captured)}"]
     if most_guards is None:
-        return [f"{title}:", *(f"  {guard}" for guard in entry.guard_lines())]
+        return [f"{title}:", *first, *(f"  {guard}" for guard in entry.guard_lines())]
     new = [line for line, text in zip(entry.guard_lines(), entry.guards, strict=True) if text not in known]
     lines = [f"{title}, {len(new)} of them in no entry before:" if known else f"{title}:"]
-    lines += [f"  {guard}" for guard in new[:most_guards]]
+    lines += [*first, *(f"  {guard}" for guard in new[:most_guards])]
     if len(new) > most_guards:
         more = len(new) - most_guards
         lines.append(f"  and {more} more: `.text(most_guards=None)` has all, `.guards` has them as a tuple")

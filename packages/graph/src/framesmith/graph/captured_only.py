@@ -3,7 +3,8 @@
 Each question looks at a closed graph and the inputs that it uses. A backend that is known to run the captured operations is not asked for.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
 from torch import fx
 
@@ -19,18 +20,34 @@ from framesmith.graph.weight_copies import reads_old_copies
 from framesmith.graph.written_reads import can_be_kept, find_reads
 from framesmith.guards.sources.base import Source
 
+AS_CAPTURED: Final = "framesmith_as_captured"
+"""The key in the `meta` of a module under which the reason is kept."""
 
-def must_run_as_captured(
+
+def why_captured(
     graph: fx.Graph, used: Sequence[Input], written: Collection[Source], start: Ambient
-) -> bool:
-    """Whether no other form of the graph does what eager does. `start`: torch's switches when it begins."""
-    return (
-        overlap_unseen(used, written)
-        or has_overlapping_writes(graph)
-        or reads_old_copies(graph, used, start)
-        or writes_past_histories(graph, used, start)
-        or has_outdated_views(graph)
-        or drops_nested_draws(graph)
-        or draws_otherwise(graph)
-        or not all(map(can_be_kept, find_reads(graph, used, written)))
+) -> str | None:
+    """Why no other form of the graph does what eager does; None if one does. `start`: torch's switches when it begins."""
+    questions: tuple[tuple[str, Callable[[], bool]], ...] = (
+        ("inputs share memory, and one is written to", lambda: overlap_unseen(used, written)),
+        (
+            "an operation writes to memory that it reads in another place",
+            lambda: has_overlapping_writes(graph),
+        ),
+        (
+            "a weight is written to while autocast goes on with its copy",
+            lambda: reads_old_copies(graph, used, start),
+        ),
+        (
+            "a tensor that requires gradients is written to past its history",
+            lambda: writes_past_histories(graph, used, start),
+        ),
+        ("a view is returned of which the memory was written to", lambda: has_outdated_views(graph)),
+        ("a nested function draws random numbers that nothing needs", lambda: drops_nested_draws(graph)),
+        ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
+        (
+            "an input that requires gradients is written to and read",
+            lambda: not all(map(can_be_kept, find_reads(graph, used, written))),
+        ),
     )
+    return next((reason for reason, holds in questions if holds()), None)

@@ -20,7 +20,7 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.backend import require_values
 from framesmith.graph.captured_module import CapturedModule, run_form
-from framesmith.graph.captured_only import must_run_as_captured
+from framesmith.graph.captured_only import AS_CAPTURED, why_captured
 from framesmith.graph.default_devices import outside_of_blocks
 from framesmith.graph.errors import BackendFailed
 from framesmith.graph.failures import Failures
@@ -204,9 +204,10 @@ def call_backend(
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
     OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where only that does what
     eager does."""
-    refuses = not reliance.is_certain and must_run_as_captured(module.graph, used, written, ambient)
-    if refuses and not reliance.ask():
+    reason = None if reliance.is_certain else why_captured(module.graph, used, written, ambient)
+    if reason is not None and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
+        module.meta[AS_CAPTURED] = reason
     reads = [] if options.backend == "eager" else find_reads(module.graph, used, written)
     after = Ambient.now()
     # The trace may end inside of `no_grad`; the graph begins as the trace did.

@@ -329,6 +329,7 @@ TOPICS: Final = (
             ("callables that trace the graph again", "Reliance"),
             ("random numbers that nothing needs", "witness_draws"),
             ("called with the graph", "compile_with"),
+            ("graphs that no backend may replace, and why", "why_captured"),
             ("what `compile` checks", "require_backend"),
         ),
     ),
