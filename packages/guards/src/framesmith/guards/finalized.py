@@ -72,29 +72,19 @@ def leads_to_any(
     is_wanted: Callable[[object], bool],
     most: int = _FAR,
     plain: frozenset[int] = _PLAIN_IDS,
-    *,
-    through_cells: bool = False,
 ) -> bool:
     """Whether an existing container or object leads to what is wanted; True after `most` objects without an answer.
 
-    `plain`: the ids of the types of which nothing is wanted. `through_cells`: also by what the cells of a function hold, from which
-    it may be far to go; else only that itself is asked.
+    `plain`: the ids of the types of which nothing is wanted.
     """
     todo, seen = [value], {id(value)}
     while todo:
         if len(seen) > most:
             return True
         holder = todo.pop()
-        if type(holder) is FunctionType:
-            found = _cell_contents(holder)
-            if not through_cells:
-                if any(map(is_wanted, found)):
-                    return True
-                continue
-        elif issubclass(type(holder), _NO_HOLDERS) or is_namespace(holder):
+        if issubclass(type(holder), _NO_HOLDERS) or is_namespace(holder):
             continue
-        else:
-            found = gc.get_referents(holder)
+        found = gc.get_referents(holder)
         if plain.issuperset(map(id, map(type, found))):
             continue
         for held in found:
@@ -106,24 +96,6 @@ def leads_to_any(
                 seen.add(id(held))
                 todo.append(held)
     return False
-
-
-def _cell_contents(function: FunctionType) -> list[object]:
-    """What the cells of a function hold, which ends with it if nothing else has it."""
-    return [held for cell in function.__closure__ or () for held in gc.get_referents(cell)]
-
-
-def find_inside(value: object, is_wanted: Callable[[object], bool]) -> list[object]:
-    """What is wanted among all to which an existing value leads, as far as a search goes."""
-    found = list[object]()
-
-    def note(one: object) -> bool:
-        if is_wanted(one) and not any(one is other for other in found):
-            found.append(one)
-        return False
-
-    leads_to_any(value, note, through_cells=True)
-    return found
 
 
 def ends_unseen(value: object) -> bool:

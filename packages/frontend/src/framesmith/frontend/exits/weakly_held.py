@@ -8,7 +8,6 @@ made: keeping all would keep their memory. Values whose end the trace itself see
 
 import weakref
 from collections.abc import Sequence
-from functools import partial
 from typing import Final, final
 
 import torch
@@ -17,7 +16,6 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.tracing.finalizers import (
     guard_type_if_taken_out,
     has_observable_lifetime,
-    is_end_observable,
     may_be_weakly_referenced,
     real_object,
     variables_of,
@@ -25,7 +23,6 @@ from framesmith.frontend.tracing.finalizers import (
 from framesmith.frontend.tracing.frame_layout import live_names, values_in_slots
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.guards.class_lookup import is_heap_type
-from framesmith.guards.finalized import leads_to_any
 from framesmith.variables.core import Constant, Lazy, Null, Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.weak_references import WeakReferenceTracker
@@ -68,10 +65,6 @@ class WeaklyHeld:
         cls = value.python_type if real is None else type(real)
         if issubclass(cls, _REFERENCES):
             return True  # without the reference its callback is not called
-        # what is unread is walked as an object
-        wanted = partial(is_end_observable, self._machine)
-        if self._machine.value_ends.watched and leads_to_any(real, wanted, through_cells=True):
-            return True
         if not may_be_weakly_referenced(cls):
             return False
         if self._machine.value_ends.notes(real):

@@ -108,9 +108,7 @@ def is_finalizable(machine: Machine, value: Tracker) -> bool:
         return not is_kept(machine, value)
     if not machine.value_ends.watched or not is_owned(machine, value):
         return False
-    return is_end_observable(machine, real) or leads_to_any(
-        real, partial(is_end_observable, machine), through_cells=True
-    )
+    return is_end_observable(machine, real) or leads_to_any(real, partial(is_end_observable, machine))
 
 
 def is_kept(machine: Machine, value: Tracker) -> bool:
@@ -141,15 +139,12 @@ def guard_type_if_taken_out(machine: Machine, value: Tracker) -> None:
 
 
 def is_owned(machine: Machine, value: Tracker) -> bool:
-    """Whether an existing value may end while the trace runs: it was handed over to the frames themselves, or was read from what was,
-    or was taken out of what the trace changed. Any other value is held by the object from which it was read."""
+    """Whether an existing value may end while the trace runs: it was handed over to the frames themselves, or was taken
+    out of what the trace changed. Any other value is held by the object from which it was read."""
     source = value.source
-    if source is None:
-        return False
-    root = next((one for one in source.ancestors() if one.base is None), source)
-    if isinstance(root, Local) and machine.value_ends.owning and root.name not in machine.value_ends.borrowed:
-        return True
-    return is_taken_out(machine, source)
+    if isinstance(source, Local):
+        return machine.value_ends.owning and source.name not in machine.value_ends.borrowed
+    return source is not None and is_taken_out(machine, source)
 
 
 def is_borrowed(machine: Machine, value: Tracker) -> bool:

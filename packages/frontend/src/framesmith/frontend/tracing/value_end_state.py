@@ -51,7 +51,7 @@ class ValueEnds:
     runs: int = 0
     references: int = 0
     held: dict[int, EndingValue] = field(default_factory=dict)
-    referents: dict[int, EndingValue] = field(default_factory=dict)
+    referents: dict[int, object] = field(default_factory=dict)
     borrowed: set[str] = field(default_factory=set)
     changed: set[Source] = field(default_factory=set)
     given: list[Lazy] = field(default_factory=list)

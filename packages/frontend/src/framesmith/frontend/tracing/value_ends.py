@@ -32,7 +32,7 @@ from framesmith.frontend.tracing.value_end_state import EndingValue
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import VALUE_ENDS
 from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, static_lookup
-from framesmith.guards.finalized import ends_unseen, find_inside
+from framesmith.guards.finalized import ends_unseen
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import Returned, Yielded
@@ -64,8 +64,6 @@ def take_ownership(machine: Machine, given: Sequence[Lazy], point: ResumePoint) 
         ends.given.append(value)
         real = value.peek
         cls = type(real)
-        if watched:
-            note_inside(machine, real, value)
         # of instances only what their class says: most lead to much that something else holds as well
         if static_lookup(cls, "__del__") is not MISSING or not (is_heap_type(cls) or ends_unseen(real)):
             ends.held[id(real)] = EndingValue(real, value)
@@ -83,7 +81,7 @@ def note_weak_reference(machine: Machine, target: Tracker) -> None:
     if real is None:
         ends.watched = True
         return
-    ends.referents[id(real)] = EndingValue(real, target)
+    ends.referents[id(real)] = real
     if is_owned(machine, target):
         ends.watched = True
         ends.held[id(real)] = EndingValue(real, target)
@@ -99,16 +97,10 @@ def note_contents_before_change(machine: Machine, tracker: Tracker) -> None:
     if tracker.source is None or machine.tx.changes.is_changed(tracker):
         return
     machine.value_ends.changed.add(tracker.source)
-    for ending in machine.value_ends.referents.values():
-        if ending.tracker.source is not None and tracker.source in ending.tracker.source.ancestors():
-            machine.value_ends.held.setdefault(id(ending.real), ending)
-            machine.value_ends.watched = True
     real = real_object(tracker)
     registry = machine.tx.registry
     if real is None or type(tracker) not in registry[REMAINS]:
         return
-    if machine.value_ends.watched or is_owned(machine, tracker):
-        note_inside(machine, real, tracker)
     parts = parts_of(real, registry[CONTAINERS])
     classes = {id(cls): cls for cls in map(type, parts)}  # by identity: a metaclass may define `__hash__`
     seen = {key for key, cls in classes.items() if may_end_observably(machine, cls)}
@@ -119,12 +111,6 @@ def note_contents_before_change(machine: Machine, tracker: Tracker) -> None:
             and is_end_observable(machine, part)
         ):
             machine.value_ends.held[id(part)] = EndingValue(part, tracker, is_inside=True)
-
-
-def note_inside(machine: Machine, real: object, tracker: Tracker) -> None:
-    """Note all values to which an existing one leads and whose end is seen."""
-    for part in find_inside(real, partial(is_end_observable, machine)):
-        machine.value_ends.held.setdefault(id(part), EndingValue(part, tracker, is_inside=True))
 
 
 def check_lost_values(machine: Machine) -> bool:
@@ -200,12 +186,11 @@ def held_by(registry: Registry, tracker: Tracker, changed: Mapping[int, Tracker]
 def roots(machine: Machine) -> Iterator[Tracker]:
     """What holds values in the present state of the machine.
 
-    A changed object that was handed over to the frames is theirs, as is what was read from it, and one that was read from what was
-    changed may not be held by that any more: they count only where something else leads to them.
+    A changed object that was handed over to the frames is theirs: it counts only where a frame holds it.
     """
+    owning = machine.value_ends.owning
     for changed in machine.tx.changes.changed_trackers():
-        is_given = machine.value_ends.owning and isinstance(changed.source, Local)
-        if not (is_given or is_owned(machine, changed)):
+        if not (owning and isinstance(changed.source, Local)):
             yield changed
     yield from skip_none((machine.handled,))
     for frame in machine.frames:
