@@ -454,6 +454,33 @@ def test_a_result_in_such_an_object_is_refused() -> None:
         frontend.export(lambda t: Box(t + 1))(x())
 
 
+def of_cell(y):
+    return lambda: y
+
+
+def of_cell_of_cell(y):
+    inner = of_cell(y)
+    return lambda: inner()
+
+
+def of_default(y):
+    def get(one=y):
+        return one
+
+    return get
+
+
+def of_list(y):
+    held = [y]
+    return lambda: held[0]
+
+
+@pytest.mark.parametrize("make", [of_cell, of_cell_of_cell, of_default, of_list])
+def test_a_result_that_keeps_a_tensor_in_a_function_is_refused(make) -> None:
+    with pytest.raises(frontend.ExportError, match="the result holds"):
+        frontend.export(lambda t: (t, make(t + 1)))(x())
+
+
 def test_a_text_made_of_a_declared_size_is_refused() -> None:
     with pytest.raises(frontend.ExportError, match="as a text or an index"):
         frontend.export(lambda t: (t + 1, f"{t.shape[0]} rows"), dynamic_shapes={"t": {0: Dim("n")}})(x(5))

@@ -6,10 +6,11 @@ def forward(self, x, k):                                    placeholders: the le
 """
 
 import enum
+import gc
 import re
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import replace
-from types import FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any, Final, final
 
 import torch
@@ -35,6 +36,7 @@ from framesmith.guards.kinds.tensor_spec import TensorSpec
 from framesmith.guards.sources import Local, NewObject
 
 _UNFIT: Final = re.compile(r"[^\w.]|\.(?=\.|$)", re.ASCII)
+_KEEPING: Final = frozenset({FunctionType, CellType, tuple, list, dict, set, frozenset})
 _CONSTANTS: Final = (enum.Enum, type, FunctionType, ModuleType, *fx.node.base_types)
 
 
@@ -189,7 +191,7 @@ class OuterGraph:
             return node_of(leaf)
         if isinstance(leaf, torch.Tensor):
             return self._get_attribute(self._example.target.tensors.get(id(leaf)) or "constant", leaf)
-        if isinstance(leaf, _CONSTANTS):
+        if isinstance(leaf, _CONSTANTS) and not _holds_node(leaf):
             return self._get_attribute("constant", leaf)
         raise ExportError(
             f"the result holds {describe_value(leaf)}, which a graph cannot return; return tensors, numbers and "
@@ -212,6 +214,23 @@ def complete_state(module: torch.nn.Module, saved: Mapping[str, torch.Tensor]) -
     for name, tensor in saved.items():
         if not any(_overlaps(name, known) for known in there):
             _assign_attr(tensor, module, name)
+
+
+def _holds_node(value: object) -> bool:
+    """Whether a function keeps a value of the graph in a cell, a default or an attribute."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, fx.Proxy):
+            return True
+        if id(held) in seen or type(held) not in _KEEPING:
+            continue
+        seen.add(id(held))
+        if isinstance(held, FunctionType):
+            waiting += [held.__closure__, held.__defaults__, held.__kwdefaults__, held.__dict__]
+        else:
+            waiting += gc.get_referents(held)
+    return False
 
 
 def _overlaps(name: str, other: str) -> bool:
