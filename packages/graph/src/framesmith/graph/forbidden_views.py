@@ -93,7 +93,7 @@ def _maker_of(kind: ViewKind) -> Callable[[torch.Tensor], torch.Tensor]:
 
     def make(result: torch.Tensor) -> torch.Tensor:
         with torch.set_grad_enabled(recorded is not None):
-            view = result.view_as(result) if recorded is None else recorded(result)
+            view = torch.ops.aten.alias(result) if recorded is None else recorded(result)
         if view._is_view():
             torch._C._autograd._set_creation_meta(view, kind.meta)
         return view
@@ -106,7 +106,7 @@ def _recorded_as(operation: str, place: int) -> Callable[[torch.Tensor], torch.T
 
     def forward(ctx: Any, value: torch.Tensor) -> tuple[torch.Tensor, ...]:  # torch's own context
         ctx.set_materialize_grads(False)
-        return (*(value.new_empty(0) for _ in range(place)), value.view_as(value))
+        return (*(value.new_empty(0) for _ in range(place)), torch.ops.aten.alias(value))
 
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> torch.Tensor | None:  # torch's own context
         return gradients[-1]

@@ -15,7 +15,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE, tensors_in
-from framesmith.graph.data_errors import operator_name
+from framesmith.graph.data_errors import changes_form_of_input, operator_name
 from framesmith.graph.execution import storage_of
 from framesmith.graph.options import is_symbolic
 from framesmith.graph.purity import IMPURE, is_normalization, may_mutate
@@ -38,7 +38,8 @@ def _overlaps(node: fx.Node) -> bool:
     # Their results share memory that autograd and AOTAutograd take for apart.
     if name in _UNSEEN:
         return True
-    if not node.meta.get(IMPURE) or is_normalization(node.target):
+    # `x.as_strided_(...)` writes to no element
+    if not node.meta.get(IMPURE) or is_normalization(node.target) or changes_form_of_input(node):
         return False
     if not may_mutate(node.op, node.target, node.args, node.kwargs):
         return False
