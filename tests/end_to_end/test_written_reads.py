@@ -77,7 +77,44 @@ def in_a_checkpoint(self, x):
     )
 
 
+def written_behind_through_data(self, x):
+    y = self.weight * x * self.rows[:3]
+    self.rows.data.add_(1)
+    return y
+
+
+def written_behind_a_checkpoint(self, x):
+    y = torch.utils.checkpoint.checkpoint(lambda one: self.weight * one * self.number, x, use_reentrant=False)
+    self.number.data.add_(1)
+    return y
+
+
+class Unsaved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, weight, number):
+        ctx.number = number
+        return weight * number
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.number, None
+
+
+def written_behind_a_function(self, x):
+    y = Unsaved.apply(self.weight * x, self.number)
+    self.number.add_(1)
+    return y
+
+
+def nearest_row(self, x):
+    near = (x[:, None] - self.rows[None]).abs().argmin(1)
+    y = self.weight * x + (self.rows[near] - x).detach() ** 2
+    self.rows.data.mul_(0.9).add_(x.mean(), alpha=0.1)
+    return y
+
+
 PROGRAMS = (
+    written_behind_through_data, written_behind_a_checkpoint, written_behind_a_function, nearest_row,
     counted, counted_in_integers, read_through_a_function, read_before, read_before_and_after, averaged, written_through_data,
     copied, one_row, through_a_view, written_twice, in_a_checkpoint,
 )  # fmt: skip

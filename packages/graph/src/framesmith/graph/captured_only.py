@@ -17,7 +17,7 @@ from framesmith.graph.overlapping_inputs import overlap_unseen
 from framesmith.graph.overlapping_writes import has_overlapping_writes
 from framesmith.graph.unused_draws import drops_nested_draws
 from framesmith.graph.weight_copies import reads_old_copies
-from framesmith.graph.written_reads import can_be_kept, find_reads
+from framesmith.graph.written_reads import are_written_later, can_be_kept, find_reads
 from framesmith.guards.sources.base import Source
 
 AS_CAPTURED: Final = "framesmith_as_captured"
@@ -45,6 +45,7 @@ def why_captured(
         ("a view is returned of which the memory was written to", lambda: has_outdated_views(graph)),
         ("a nested function draws random numbers that nothing needs", lambda: drops_nested_draws(graph)),
         ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
+        ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
         (
             "an input that requires gradients is written to and read",
             lambda: not all(map(can_be_kept, find_reads(graph, used, written))),

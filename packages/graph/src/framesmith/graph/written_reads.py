@@ -24,7 +24,7 @@ from framesmith.graph.execution import storage_of, storages_of
 from framesmith.graph.inputs import Input
 from framesmith.graph.lasting_inputs import is_buffer
 from framesmith.graph.module_calls import make_plain
-from framesmith.graph.purity import IMPURE
+from framesmith.graph.purity import IMPURE, is_normalization
 from framesmith.guards.sources.base import Source
 
 _MARK: Final = "recompute"
@@ -38,13 +38,44 @@ _COMPARABLE: Final = frozenset({
 
 def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> list[fx.Node]:
     """The values in inputs of a closed graph of which copies are to be kept, if it will be differentiated."""
-    results = graph.output_node().all_input_nodes
-    if not any(one.requires_grad for node in results for one in tensors_in(example(node))):
+    if not any(map(_requires_grad, graph.output_node().all_input_nodes)):
         return []
     memories = _memories(graph, used, written)
     if not (memories.written or memories.buffers):
         return []
-    return [operand for node in graph.nodes for operand in _read_by(node, memories)]
+    _, needed = _slices(graph)
+    return [operand for node in graph.nodes if node in needed for operand in _read_by(node, memories)]
+
+
+def are_written_later(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:
+    """Whether an operation through which a gradient goes reads an input that is written to behind it: eager's backward pass raises, or
+    finds what was written, as the version counter says."""
+    flow, _ = _slices(graph)
+    memories = _memories(graph, used, written)
+    later = set[int]()
+    for node in reversed(graph.nodes) if flow and memories.written else ():
+        is_read = node in flow and operator_name(node.op, node.target) != "clone"
+        if is_read and not later.isdisjoint(_storages([*_read_by(node, memories)])):
+            return True
+        later |= _written_by(node)
+    return False
+
+
+def _slices(graph: fx.Graph) -> tuple[Set[fx.Node], Set[fx.Node]]:
+    """The operations through which gradients of the results go, and all from which those results come."""
+    results = graph.output_node().all_input_nodes
+    flow = {node for node in results if _requires_grad(node)}
+    needed = set(flow)
+    for node in reversed(graph.nodes):
+        if node in needed:
+            needed.update(node.all_input_nodes)
+        if node in flow:
+            flow.update(one for one in node.all_input_nodes if _requires_grad(one))
+    return flow, needed
+
+
+def _requires_grad(node: fx.Node) -> bool:
+    return any(one.requires_grad for one in tensors_in(node.meta.get(EXAMPLE)))
 
 
 def can_be_kept(node: fx.Node) -> bool:
@@ -57,14 +88,16 @@ def can_be_kept(node: fx.Node) -> bool:
 def keep_reads(module: fx.GraphModule, used: Sequence[Input], written: Collection[Source]) -> fx.GraphModule:
     """A module that reads copies of such inputs, each as it is when it is read."""
     memories = _memories(module.graph, used, written)
+    _, needed = _slices(module.graph)
     graph = fx.Graph()
     made: dict[fx.Node, fx.Node] = {}
     copies: dict[fx.Node, fx.Node] = {}
     for node in module.graph.nodes:
-        for operand in _read_by(node, memories):
+        operands = [*_read_by(node, memories)] if node in needed else []
+        for operand in operands:
             if operand not in copies:
                 copies[operand] = _copy(graph, made[operand], example(operand))
-        read = {operand: copies[operand] for operand in _read_by(node, memories)}
+        read = {operand: copies[operand] for operand in operands}
         made[node] = graph.node_copy(node, {**made, **read}.__getitem__)
         if node.meta.get(IMPURE) and not memories.written.isdisjoint(_storages(node.all_input_nodes)):
             copies.clear()
@@ -84,13 +117,8 @@ def _memories(graph: fx.Graph, used: Sequence[Input], written: Collection[Source
     tensors = [(entry, entry.example) for entry in used if isinstance(entry.example, torch.Tensor)]
     inputs = {storage_of(fake) for _, fake in tensors}
     known = {storage_of(fake) for entry, fake in tensors if entry.source in written}
-    # a write through `data` is in no version counter
-    found = {
-        memory
-        for node in graph.nodes
-        if node.meta.get(IMPURE)
-        for memory in _storages([node]) & _storages(node.all_input_nodes[:1]) & inputs
-    }
+    # a write through `data`, or to a list of tensors, is in no version counter
+    found = inputs & {memory for node in graph.nodes for memory in _written_by(node)}
     return _Memories(known | found, {storage_of(fake) for entry, fake in tensors if is_buffer(entry.source)})
 
 
@@ -110,6 +138,15 @@ def _read_by(node: fx.Node, memories: _Memories) -> Iterator[fx.Node]:
             continue
         if own <= memories.written or (is_clone and own <= memories.buffers and can_be_kept(operand)):
             yield operand
+
+
+def _written_by(node: fx.Node) -> set[int]:
+    """The memories of what an operation changes in place or is given as `out`."""
+    if not node.meta.get(IMPURE) or is_normalization(node.target):
+        return set()
+    changed: list[fx.Node] = []
+    fx.node.map_arg((node.args[:1], node.kwargs.get("out")), changed.append)
+    return _storages(changed)
 
 
 def _storages(nodes: Sequence[fx.Node]) -> set[int]:
