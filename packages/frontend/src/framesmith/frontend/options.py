@@ -65,7 +65,7 @@ class Config:
     verify_entries: bool = False
     """Entries are checked: a number that was to be symbolic and is not has a guard. For tests of framesmith itself."""
     disable: bool = field(default_factory=is_disabled_by_environment)
-    """Nothing is compiled: calls that no entry fits run as they are."""
+    """Nothing is compiled: calls that no entry fits run as they are. `TORCH_COMPILE_DISABLE=1` in the environment sets it."""
 
     def __setattr__(self, name: str, value: object) -> None:
         _check(name, value)
