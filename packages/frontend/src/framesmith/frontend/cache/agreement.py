@@ -106,8 +106,14 @@ class _Exchange:
         named = {source.text(): source for source in self.seen}
         learnt = {name: sorted(self.policy.sizes.get(source, ())) for name, source in named.items()}
         own = SizesSeen({name: list(self.seen[source]) for name, source in named.items()}, learnt)
+        seconds = self.settings.compiler_collective_seconds
         with trace.recorder.pause_recording():
-            found = exchange(own, self.place, self.function, self.settings.compiler_collective_seconds)
+            try:
+                found = exchange(own, self.place, self.function, seconds)
+            except dist.DistError as error:  # the store has gone with the process that kept it
+                rank, count = dist.get_rank(), dist.get_world_size()
+                others = [other for other in range(count) if other != rank]
+                raise ProcessesDiffer(self.function, rank, others, count, seconds) from error
         wanted = (
             differing(found) if self.policy.dynamic is None and self.settings.automatic_dynamic_shapes else {}
         )
