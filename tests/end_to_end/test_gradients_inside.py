@@ -350,3 +350,31 @@ def args(): return (torch.ones(3, 4),)
         backend=backend,
     )
     assert not report.breaks
+
+
+FREED = {
+    "once": "torch.autograd.grad(s, x); return s",
+    "kept": "torch.autograd.grad(s, x, retain_graph=True); return s",
+    "twice": """
+    try:
+        torch.autograd.grad(s, x)
+        torch.autograd.grad(s, x)
+        return 'twice'
+    except RuntimeError:
+        return 'freed'""",
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("kind", FREED)
+def test_a_pass_of_which_nobody_takes_the_gradients_frees_the_graph(kind, backend):
+    check_source(
+        f"""
+import torch
+def f(x):
+    s = x.exp().sum()
+    {FREED[kind]}
+def args(): return (torch.ones(3, requires_grad=True),)
+""",
+        backend=backend,
+    )

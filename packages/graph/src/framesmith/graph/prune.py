@@ -24,7 +24,9 @@ def drop_dead_nodes(graph: fx.Graph) -> int:
     count = 0
     # Backwards, since the operands of an erased node may be unused then.
     for node in reversed(list(graph.nodes)):
-        if not node.users and is_pure(node) and not (may_raise(node) or may_be_refused(node)):
+        # a backward pass frees what it went through, also if nobody takes its gradients
+        stays = node.target is torch.autograd.grad or may_raise(node) or may_be_refused(node)
+        if not node.users and is_pure(node) and not stays:
             graph.erase_node(node)
             count += 1
     return count
