@@ -15,6 +15,7 @@ from framesmith.graph.forbidden_views import has_outdated_views
 from framesmith.graph.inputs import Input
 from framesmith.graph.overlapping_inputs import overlap_unseen
 from framesmith.graph.overlapping_writes import has_overlapping_writes
+from framesmith.graph.returned_views import returns_varying_views
 from framesmith.graph.unused_draws import drops_nested_draws
 from framesmith.graph.weight_copies import reads_old_copies
 from framesmith.graph.written_reads import are_written_later, can_be_kept, find_reads
@@ -43,6 +44,10 @@ def why_captured(
             lambda: writes_past_histories(graph, used, start),
         ),
         ("a view is returned of which the memory was written to", lambda: has_outdated_views(graph)),
+        (
+            "a view of an input that is written to is returned, and its sizes vary",
+            lambda: returns_varying_views(graph, used, written),
+        ),
         ("a nested function draws random numbers that nothing needs", lambda: drops_nested_draws(graph)),
         ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
         ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
