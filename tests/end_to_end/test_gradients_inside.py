@@ -353,7 +353,13 @@ def args(): return (torch.ones(3, 4),)
 
 
 FREED = {
-    "once": "torch.autograd.grad(s, x); return s",
+    "once": """
+    torch.autograd.grad(s, x)
+    try:
+        s.backward()
+        return 'kept'
+    except RuntimeError:
+        return 'freed'""",
     "kept": "torch.autograd.grad(s, x, retain_graph=True); return s",
     "twice": """
     try:
