@@ -163,6 +163,7 @@ def test_gradients_are_those_of_what_was_read(program, kind):
     compare(program, kind, "aot_eager", exact=True)
 
 
+@pytest.mark.inductor
 @pytest.mark.parametrize("program", [counted, read_before], ids=lambda one: one.__name__)
 def test_inductor_keeps_what_was_read(program):
     compare(program, "buffer", "inductor", exact=False)
