@@ -13,8 +13,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, tensors_in
-from framesmith.graph.execution import storages_of
+from framesmith.graph.execution import is_differentiated, storages_of
 from framesmith.graph.inputs import Input
 from framesmith.graph.purity import IMPURE, is_normalization
 
@@ -22,10 +21,11 @@ from framesmith.graph.purity import IMPURE, is_normalization
 def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
     """Whether a differentiated graph writes to a leaf of which it computes nothing that is differentiated. `start`: torch's switches when
     the graph begins."""
-    if not _is_differentiated(graph.output_node()):
+    # the results themselves: one may have been detached since the output was made
+    if not any(map(is_differentiated, graph.output_node().all_input_nodes)):
         return False
     leaves = [entry.node for entry in used if _is_leaf(entry.value)]
-    apart = [node for node in leaves if not any(map(_is_differentiated, node.users))]
+    apart = [node for node in leaves if not any(map(is_differentiated, node.users))]
     memory = {storage for node in apart for storage in storages_of(node)}
     records = start.grad
     for node in graph.nodes if memory else ():
@@ -47,7 +47,3 @@ def _is_leaf(value: object) -> bool:
         return False
     with torch._C.DisableTorchFunction():  # no subclass is asked
         return value.is_leaf and value.requires_grad
-
-
-def _is_differentiated(node: fx.Node) -> bool:
-    return any(value.requires_grad for value in tensors_in(node.meta.get(EXAMPLE)))

@@ -110,6 +110,11 @@ def storages_of(node: fx.Node) -> set[int]:
     return {storage_of(tensor) for tensor in tensors_in(node.meta.get(EXAMPLE))}
 
 
+def is_differentiated(node: fx.Node) -> bool:
+    """Whether a gradient goes through what an operation gives."""
+    return any(tensor.requires_grad for tensor in tensors_in(node.meta.get(EXAMPLE)))
+
+
 def check_writes(
     operation: str, tensors: Sequence[torch.Tensor], inference: Set[int], start: Ambient | None
 ) -> None:

@@ -18,9 +18,9 @@ import torch
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
-from framesmith.graph.arguments import EXAMPLE, example, tensors_in
+from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.data_errors import operator_name
-from framesmith.graph.execution import storage_of, storages_of
+from framesmith.graph.execution import is_differentiated, storage_of, storages_of
 from framesmith.graph.inputs import Input
 from framesmith.graph.lasting_inputs import is_buffer
 from framesmith.graph.module_calls import make_plain
@@ -38,7 +38,7 @@ _COMPARABLE: Final = frozenset({
 
 def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> list[fx.Node]:
     """The values in inputs of a closed graph of which copies are to be kept, if it will be differentiated."""
-    if not any(map(_requires_grad, graph.output_node().all_input_nodes)):
+    if not any(map(is_differentiated, graph.output_node().all_input_nodes)):
         return []
     memories = _memories(graph, used, written)
     if not (memories.written or memories.buffers):
@@ -50,10 +50,12 @@ def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Sourc
 def are_written_later(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:
     """Whether an operation through which a gradient goes reads an input that is written to behind it: eager's backward pass raises, or
     finds what was written, as the version counter says."""
-    flow, _ = _slices(graph)
     memories = _memories(graph, used, written)
+    if not memories.written:
+        return False
+    flow, _ = _slices(graph)
     later = set[int]()
-    for node in reversed(graph.nodes) if flow and memories.written else ():
+    for node in reversed(graph.nodes) if flow else ():
         is_read = node in flow and operator_name(node.op, node.target) != "clone"
         if is_read and not later.isdisjoint(_storages([*_read_by(node, memories)])):
             return True
@@ -64,18 +66,14 @@ def are_written_later(graph: fx.Graph, used: Sequence[Input], written: Collectio
 def _slices(graph: fx.Graph) -> tuple[Set[fx.Node], Set[fx.Node]]:
     """The operations through which gradients of the results go, and all from which those results come."""
     results = graph.output_node().all_input_nodes
-    flow = {node for node in results if _requires_grad(node)}
+    flow = {node for node in results if is_differentiated(node)}
     needed = set(flow)
     for node in reversed(graph.nodes):
         if node in needed:
             needed.update(node.all_input_nodes)
         if node in flow:
-            flow.update(one for one in node.all_input_nodes if _requires_grad(one))
+            flow.update(one for one in node.all_input_nodes if is_differentiated(one))
     return flow, needed
-
-
-def _requires_grad(node: fx.Node) -> bool:
-    return any(one.requires_grad for one in tensors_in(node.meta.get(EXAMPLE)))
 
 
 def can_be_kept(node: fx.Node) -> bool:
