@@ -26,7 +26,7 @@ NATIVE_CALL = _row(
 SYSTEM_CALL = _row(
     "system-call",
     "call that reads or changes something outside of the program",
-    "Files, clocks, processes and the network are no part of a graph, so the call runs at its place, between two graphs.",
+    "Files, clocks, threads, processes and the network are no part of a graph, so the call runs at its place, between two graphs.",
     "Nothing has to be done. For one graph, move the call out of the compiled function, and pass in what it gives.",
 )
 PRINT_OR_LOG = _row(

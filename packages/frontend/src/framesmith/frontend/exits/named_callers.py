@@ -94,7 +94,7 @@ def _make_class_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) ->
     raise GraphBreak(NATIVE_CALL, "what is made belongs to the module of the caller")
 
 
-@ROWS.entry(DIRECTIVES, ("logging", "Logger._log"))
+@ROWS.entry(DIRECTIVES, ("logging", "Logger._log"), ("logging", "basicConfig"))
 def _log_natively(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     raise GraphBreak(PRINT_OR_LOG, "a message is logged")
 

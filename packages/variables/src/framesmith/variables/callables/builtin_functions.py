@@ -5,10 +5,13 @@ Constructors are in `constructors`, reductions and sorting in `reductions`.
 
 import builtins
 import operator
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import date, datetime
 from typing import Final
 
-from framesmith.graph import BreakKind, GraphBreak
+from framesmith.graph import BreakKind, GraphBreak, register
 from framesmith.graph.break_kinds import INTROSPECTION, PRINT_OR_LOG, SYSTEM_CALL
 from framesmith.guards.class_lookup import class_name, defines, derives, overrides, static_lookup
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
@@ -21,6 +24,7 @@ from framesmith.variables.core.folding import fold, foldable_operands
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import callable_name
 from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.hashing import hash_of
@@ -29,6 +33,15 @@ from framesmith.variables.operations.index import index_of
 ROWS: Final = Rows()
 
 NONE = Constant(None)
+
+CLASS_STATEMENT: Final = register(
+    BreakKind(
+        "class-statement",
+        "a class is defined",
+        "The body of the class runs in a namespace of its own, and whatever its metaclass does follows.",
+        "Define the class at the top of the file, or make it with type(name, bases, namespace), which is captured.",
+    )
+)
 
 _NUMBERS: Final = (int, float, bool)
 
@@ -177,15 +190,26 @@ def call_print(tx: TraceContext, *values: Tracker, **options: Tracker) -> Tracke
     raise GraphBreak(PRINT_OR_LOG, "print()")
 
 
-def _add_break(name: str, kind: BreakKind) -> None:
-    """Add a row that breaks the graph, for a function that needs the real interpreter or the operating system."""
+@ROWS.call(builtins.__build_class__)
+def call_build_class(
+    tx: TraceContext, body: Tracker, name: Tracker, *args: Tracker, **kwargs: Tracker
+) -> Tracker:
+    """`class Name(...): ...`: breaks the graph, since the body runs in a namespace of its own."""
+    raise GraphBreak(CLASS_STATEMENT, f"class {name.as_python_constant()}")
 
-    @ROWS.call(getattr(builtins, name))
+
+def _add_breaks(kind: BreakKind, *functions: Callable[..., object]) -> None:
+    """Add rows that break the graph, for functions that need the real interpreter or the operating system."""
+    for function in functions:
+        _add_break(kind, function)
+
+
+def _add_break(kind: BreakKind, function: Callable[..., object]) -> None:
+    @ROWS.call(function)
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        raise GraphBreak(kind, f"{name}()")
+        raise GraphBreak(kind, f"{callable_name(function)}()")
 
 
-for _name in ("exec", "eval", "compile", "breakpoint"):
-    _add_break(_name, INTROSPECTION)
-for _name in ("input", "open"):
-    _add_break(_name, SYSTEM_CALL)
+_add_breaks(INTROSPECTION, exec, eval, compile, breakpoint)
+_add_breaks(INTROSPECTION, sys._getframe, sys._current_frames, sys.settrace, sys.setprofile)
+_add_breaks(SYSTEM_CALL, input, open, datetime.now, datetime.utcnow, datetime.today, date.today)

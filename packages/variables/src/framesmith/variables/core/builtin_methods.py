@@ -80,6 +80,11 @@ _SYSTEM_MODULES: Final = frozenset(
         "_winapi",
         "fcntl",
         "mmap",
+        "_thread",
+        "_queue",
+        "_multiprocessing",
+        "signal",
+        "gc",
     ]
 )
 WITHOUT_DICTIONARY = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
@@ -130,7 +135,7 @@ def _class_method_of(function: object) -> tuple[ClassMethodDescriptorType | None
 
 
 def _is_of_system(function: object) -> bool:
-    """Whether a C function, or the type whose method it is, belongs to a module that speaks with the operating system."""
+    """Whether a C function, or the type whose method it is, belongs to a module that speaks with the operating system, other threads, or the collector."""
     owner = getattr(function, "__objclass__", function)
     return getattr(owner, "__module__", None) in _SYSTEM_MODULES
 

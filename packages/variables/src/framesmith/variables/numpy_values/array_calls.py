@@ -15,7 +15,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
+from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.default_devices import are_tensors_on_cpu
 from framesmith.graph.execution import storage_of
 from framesmith.guards import Guard, Reason
@@ -27,7 +27,7 @@ from framesmith.variables.core import Arguments, Constant, Keywords, TraceContex
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.numpy_values import array_nodes
-from framesmith.variables.numpy_values.array_nodes import hint_of, memory_root, numpy
+from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL, hint_of, memory_root, numpy
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
@@ -87,7 +87,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     is_known = all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()])
     is_refused = what in _REFUSED or not kwargs.keys().isdisjoint(_UNHEEDED)
     if is_refused and not is_known:
-        raise GraphBreak(NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}()")
+        raise GraphBreak(NUMPY_CALL, f"numpy's {getattr(what, '__name__', what)}()")
     likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
     # Before the node: where numpy raises or warns, nothing was recorded.
     expected: object = None
@@ -100,7 +100,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         if known is not None:
             return known
     if is_refused or (writes and what in _OVERWRITING):
-        raise GraphBreak(NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}()")
+        raise GraphBreak(NUMPY_CALL, f"numpy's {getattr(what, '__name__', what)}()")
     _check_range(tx, arrays, [*args, *kwargs.values()])
     if writes and not tx.graph.runs_as_captured and any(array.is_over_input for array in arrays):
         raise GraphBreak(BACKEND_LIMIT, "a write to the memory of an existing array")
@@ -110,10 +110,10 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         expected = array_nodes.ask_numpy(in_numpy, *likes)
     kind = str(getattr(getattr(expected, "dtype", None), "kind", "-"))
     if what in _DIVIDES and kind in "iub":
-        raise GraphBreak(NATIVE_CALL, "a division or power of integers, which numpy may refuse or warn of")
+        raise GraphBreak(NUMPY_CALL, "a division or power of integers, which numpy may refuse or warn of")
     if (what in _POWERS and kind == "c") or (what == "angle" and kind in "fc" and not _is_complex(likes[0])):
         raise GraphBreak(
-            NATIVE_CALL, f"numpy's {getattr(what, '__name__', what)}(), which torch computes otherwise"
+            NUMPY_CALL, f"numpy's {getattr(what, '__name__', what)}(), which torch computes otherwise"
         )
     # numpy gave the argument itself (`np.asarray(a)`): the result is that very array.
     same = next((array for array in arrays if array.like(tx) is expected), None)
@@ -132,9 +132,9 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
 def _check_settings(tx: TraceContext) -> None:
     """Break the graph where `torch._numpy` would do otherwise than numpy, on another device or about errors of numbers."""
     if not are_tensors_on_cpu():
-        raise GraphBreak(NATIVE_CALL, "an operation of numpy where tensors are made on another device")
+        raise GraphBreak(NUMPY_CALL, "an operation of numpy where tensors are made on another device")
     if not array_nodes.only_warns():
-        raise GraphBreak(NATIVE_CALL, "an operation of numpy where errors of numbers raise (numpy.errstate)")
+        raise GraphBreak(NUMPY_CALL, "an operation of numpy where errors of numbers raise (numpy.errstate)")
     tx.guards.add(_ONLY_WARNS)
 
 
@@ -161,7 +161,7 @@ def _check_range(tx: TraceContext, arrays: Sequence[ArrayTracker], trackers: Arg
         if is_unknown or (
             isinstance(value, int | numpy.integer) and not all(one.min <= value <= one.max for one in bounds)
         ):
-            raise GraphBreak(NATIVE_CALL, f"{tracker.describe()} with an array whose type may not hold it")
+            raise GraphBreak(NUMPY_CALL, f"{tracker.describe()} with an array whose type may not hold it")
 
 
 def _is_complex(likes: Sequence[object]) -> bool:
@@ -233,7 +233,7 @@ def _like(tx: TraceContext, tracker: Tracker) -> object:
         return slice(*(_like(tx, part) for part in tracker.members()))
     if isinstance(tracker, ClassTracker) or tracker.is_python_constant():
         return tracker.as_python_constant()
-    raise GraphBreak(NATIVE_CALL, f"numpy on a {tracker.describe()}")
+    raise GraphBreak(NUMPY_CALL, f"numpy on a {tracker.describe()}")
 
 
 def _argument(tx: TraceContext, tracker: Tracker) -> object:
@@ -289,7 +289,7 @@ def _result(tx: TraceContext, found: Tracker, expected: object, arrays: list[Arr
     if type(expected) in (tuple, list) and isinstance(found, ListTracker | TupleTracker):
         assert isinstance(expected, tuple | list)
         if len(found.items) != len(expected):
-            raise GraphBreak(NATIVE_CALL, "a function of numpy that gives another number of arrays")
+            raise GraphBreak(NUMPY_CALL, "a function of numpy that gives another number of arrays")
         # By the object that numpy gives: it may be there twice.
         made: dict[int, Tracker] = {}
         for one, wanted in zip(found.items, expected, strict=True):
@@ -298,18 +298,16 @@ def _result(tx: TraceContext, found: Tracker, expected: object, arrays: list[Arr
         items = [made[id(wanted)] for wanted in expected]
         return ListTracker(items) if type(expected) is list else TupleTracker(items)
     if not isinstance(found, TensorTracker) or not isinstance(expected, numpy.ndarray | numpy.generic):
-        raise GraphBreak(NATIVE_CALL, f"a function of numpy that gives a {type(expected).__name__}")
+        raise GraphBreak(NUMPY_CALL, f"a function of numpy that gives a {type(expected).__name__}")
     # None for a dtype without a counterpart, which no tensor has.
     kept = array_nodes.dtype_of(expected)
     if found.fake.dtype is not kept or [hint_of(size) for size in found.fake.shape] != list(expected.shape):
-        raise GraphBreak(
-            NATIVE_CALL, "a function of numpy for which torch gives another dtype or other sizes"
-        )
+        raise GraphBreak(NUMPY_CALL, "a function of numpy for which torch gives another dtype or other sizes")
     found, is_over_input = _own_memory(tx, found, expected, arrays)
     if isinstance(expected, numpy.generic):
         return ArrayTracker(type(expected), found, expected)
     if type(expected) is not numpy.ndarray:
-        raise GraphBreak(NATIVE_CALL, "a function of numpy that gives a subclass of arrays")
+        raise GraphBreak(NUMPY_CALL, "a function of numpy that gives a subclass of arrays")
     return ArrayTracker(numpy.ndarray, found, expected, is_over_input=is_over_input)
 
 
@@ -325,7 +323,7 @@ def _own_memory(
     in_numpy = [array for array in arrays if is_view and memory_root(array.like(tx)) is root]
     in_torch = [array for array in arrays if storage_of(array.tensor(tx).fake) == storage]
     if in_numpy and not in_torch:
-        raise GraphBreak(NATIVE_CALL, "a function of numpy that gives a view, where torch copies")
+        raise GraphBreak(NUMPY_CALL, "a function of numpy that gives a view, where torch copies")
     if in_torch and not in_numpy:
         # numpy copied: a later write to either must not show in the other.
         node = call_node(tx, torch.clone, (found.graph_node(tx),))
@@ -352,7 +350,7 @@ def _laid_out(tx: TraceContext, found: TensorTracker, expected: object, *, is_ne
     if is_new and expected.size > 1 and expected.flags.c_contiguous:
         return call_node(tx, "contiguous", (found.graph_node(tx),))
     if expected.size > 1 or not all(isinstance(size, int) for size in found.fake.shape):
-        raise GraphBreak(NATIVE_CALL, "a function of numpy that lays its result out otherwise than torch")
+        raise GraphBreak(NUMPY_CALL, "a function of numpy that lays its result out otherwise than torch")
     # With one element, or none, any strides lead to the same memory.
     steps = [step // expected.itemsize for step in expected.strides]
     return call_node(tx, "as_strided", (found.graph_node(tx), list(expected.shape), steps))

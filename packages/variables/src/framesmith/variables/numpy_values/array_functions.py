@@ -6,14 +6,15 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, TENSOR_INTERNALS
+from framesmith.graph.break_kinds import TENSOR_INTERNALS
 from framesmith.graph.default_devices import are_tensors_on_cpu
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.results import check_no_mode
 from framesmith.variables.numpy_values.array_calls import run
-from framesmith.variables.numpy_values.array_nodes import make_example_array, numpy, of_numpy
+from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL, make_example_array, numpy, of_numpy
 from framesmith.variables.numpy_values.numpy_arrays import ArrayTracker
 from framesmith.variables.tensors.subscripts import INDEX_TENSORS
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -68,7 +69,7 @@ def from_numpy(tx: TraceContext, array: Tracker, /) -> Tracker:
     if not isinstance(array, ArrayTracker) or array.is_scalar:
         raise GraphBreak(TENSOR_INTERNALS, "torch.from_numpy()")
     if array.is_read_only:
-        raise GraphBreak(NATIVE_CALL, "torch.from_numpy() of a read-only array, which torch warns of")
+        raise GraphBreak(NUMPY_CALL, "torch.from_numpy() of a read-only array, which torch warns of")
     # `detach` makes another tensor object over the memory; `from_numpy` itself takes no tensor.
     return graph_call(tx, "detach", (array.tensor(tx),), {})
 
@@ -78,16 +79,16 @@ def tensor_from(tx: TraceContext, array: Tracker, kwargs: dict[str, Tracker], co
     """`torch.tensor(a, dtype=, device=)`, or `as_tensor`, which copies only what it has to."""
     assert isinstance(array, ArrayTracker)
     if not kwargs.keys() <= {"dtype", "device", "requires_grad"}:
-        raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array")
+        raise GraphBreak(NUMPY_CALL, "torch.tensor() of an array")
     if array.is_read_only:
-        raise GraphBreak(NATIVE_CALL, "torch.tensor() of a read-only array, which torch may warn of")
+        raise GraphBreak(NUMPY_CALL, "torch.tensor() of a read-only array, which torch may warn of")
     wanted = kwargs.pop("requires_grad", Constant(False)).realize()
     device = kwargs.get("device", Constant(None)).realize()
     on_cpu = isinstance(device, Constant) and (
         are_tensors_on_cpu() if device.value is None else torch.device(str(device.value)).type == "cpu"
     )
     if not isinstance(wanted, Constant) or wanted.value is not False or not on_cpu:
-        raise GraphBreak(NATIVE_CALL, "torch.tensor() of an array, with a gradient or on a device")
+        raise GraphBreak(NUMPY_CALL, "torch.tensor() of an array, with a gradient or on a device")
     tensor = graph_call(tx, "detach", (array.tensor(tx),), {})
     dtype = kwargs.get("dtype", Constant(None)).realize()
     # A scalar has no memory to be shared. The copy is contiguous whatever the array was, as from `torch.tensor`.
@@ -124,10 +125,20 @@ def _function_row(path: str, function: Callable[..., object]) -> None:
         return run(tx, "function", path, args, kwargs)
 
 
+def _refuse_function(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """A function of numpy without a row of its own."""
+    known = (
+        function.as_python_constant() if function.is_python_constant() else getattr(function, "value", None)
+    )
+    raise GraphBreak(NUMPY_CALL, f"{callable_name(known)}()")
+
+
 def _install() -> None:
     if numpy is None:
         return
     ROWS.add(INDEX_TENSORS, numpy.ndarray, as_index)
+    # numpy's functions are instances of one class in C
+    ROWS.call(type(numpy.sum).__call__)(_refuse_function)
     seen: set[int] = set()
     for path in _FUNCTIONS.split():
         try:

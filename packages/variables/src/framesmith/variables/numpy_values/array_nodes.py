@@ -17,8 +17,7 @@ from typing import Final
 
 import torch
 
-from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph import BreakKind, GraphBreak, register
 from framesmith.graph.data_errors import only_computes
 
 numpy: Final = sys.modules.get("numpy")  # it is there when torch has imported it
@@ -27,6 +26,16 @@ _NAMES: Final = (
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 _KINDS: Final = {getattr(torch, name): numpy.dtype(name) for name in _NAMES} if numpy is not None else {}
+NUMPY_CALL: Final = register(
+    BreakKind(
+        "numpy-call",
+        "a call of numpy that torch's functions do not repeat",
+        "numpy is captured by functions on tensors, where they give what numpy gives: the same dtype, layout, warnings and "
+        "errors.",
+        "Use the function of torch on tensors in its place, or move the call out of the compiled function. Elsewhere nothing "
+        "has to be done: numpy runs between two graphs.",
+    )
+)
 MOST_ELEMENTS: Final = 1 << 24
 """Example arrays are no larger than this."""
 
@@ -51,7 +60,7 @@ def function_node(path: str) -> Callable[..., object]:
     try:
         function = operator.attrgetter(path)(torch_numpy())
     except AttributeError as error:
-        raise GraphBreak(NATIVE_CALL, f"numpy.{path}(), which torch._numpy does not have") from error
+        raise GraphBreak(NUMPY_CALL, f"numpy.{path}(), which torch._numpy does not have") from error
     return _on_tensors(function, f"numpy_{path.replace('.', '_')}")
 
 
@@ -59,7 +68,7 @@ def function_node(path: str) -> Callable[..., object]:
 def method_node(name: str) -> Callable[..., object]:
     """What a node calls for `array.name(...)`."""
     if not hasattr(torch_numpy().ndarray, name):
-        raise GraphBreak(NATIVE_CALL, f"ndarray.{name}(), which torch._numpy does not have")
+        raise GraphBreak(NUMPY_CALL, f"ndarray.{name}(), which torch._numpy does not have")
 
     def call(array: object, *args: object, **kwargs: object) -> object:
         return getattr(array, name)(*args, **kwargs)
@@ -128,10 +137,10 @@ def make_example_array(tensor: torch.Tensor) -> object:
     # What the strides span, which is more than the elements where there are gaps.
     count = 1 + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True) if size)
     if count > MOST_ELEMENTS:
-        raise GraphBreak(NATIVE_CALL, "numpy on a tensor of this size")
+        raise GraphBreak(NUMPY_CALL, "numpy on a tensor of this size")
     kind = _KINDS.get(tensor.dtype)
     if kind is None:
-        raise GraphBreak(NATIVE_CALL, f"numpy on a tensor of {tensor.dtype}")
+        raise GraphBreak(NUMPY_CALL, f"numpy on a tensor of {tensor.dtype}")
     memory = numpy.empty(count, dtype=kind)
     _fill(memory)
     steps = [step * kind.itemsize for step in strides]
@@ -143,7 +152,7 @@ def hint_of(size: int | torch.SymInt) -> int:
     """The number that a size has in this call; GraphBreak for one that is known at run time only."""
     hint = size.node.hint if isinstance(size, torch.SymInt) else size
     if not isinstance(hint, int):
-        raise GraphBreak(NATIVE_CALL, "numpy on a size that is known at run time only")
+        raise GraphBreak(NUMPY_CALL, "numpy on a size that is known at run time only")
     return hint
 
 
@@ -157,7 +166,7 @@ def _fill(made: object) -> None:
     elif kind in "iub":
         numpy.copyto(made, False)
     else:
-        raise GraphBreak(NATIVE_CALL, f"an array of {getattr(made, 'dtype')}")  # noqa: B009
+        raise GraphBreak(NUMPY_CALL, f"an array of {getattr(made, 'dtype')}")  # noqa: B009
 
 
 def only_warns() -> bool:
@@ -184,7 +193,7 @@ def ask_numpy(
             return function(*args, **kwargs)
     except Exception as error:
         name = getattr(function, "__name__", "a function")
-        raise GraphBreak(NATIVE_CALL, f"numpy's {name} raises {type(error).__name__}, or may warn") from error
+        raise GraphBreak(NUMPY_CALL, f"numpy's {name} raises {type(error).__name__}, or may warn") from error
 
 
 def ask_without_writing(

@@ -11,7 +11,6 @@ from typing import Final, final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Attribute, CallResult, Item
@@ -31,6 +30,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.numpy_values.array_nodes import (
+    NUMPY_CALL,
     as_read_only,
     dtype_of,
     make_example_array,
@@ -128,7 +128,7 @@ class ArrayTracker(Tracker):
                 with tx.graph.pause_recording():
                     memory = tensor_over(self.value)
             except (TypeError, ValueError) as error:
-                raise GraphBreak(NATIVE_CALL, f"{self.describe()}, whose memory torch cannot take") from error
+                raise GraphBreak(NUMPY_CALL, f"{self.describe()}, whose memory torch cannot take") from error
             # The source makes a tensor over the memory in each call; guards on its metadata follow from wrapping it.
             found = tx.wrap(memory, CallResult(self.source, tensor_over)).realize()
             assert isinstance(found, TensorTracker)
@@ -313,7 +313,7 @@ class ArrayMethod(Tracker):
         if self.name in _NUMBERS:
             # numpy's scalars and 0-d arrays convert as the tensor does; others warn or raise, depending on the version.
             if getattr(self.array.like(tx), "ndim"):  # noqa: B009
-                raise GraphBreak(NATIVE_CALL, f"ndarray.{self.name}() of an array with dimensions")
+                raise GraphBreak(NUMPY_CALL, f"ndarray.{self.name}() of an array with dimensions")
             return self.array.tensor(tx).special_attribute(tx, self.name).begin_call(tx, args, kwargs)
         if self.name in _OF_TENSORS and not args and not kwargs:
             return self.array.tensor(tx).attribute(tx, self.name).begin_call(tx, args, kwargs)

@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
+from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.guards.sources import CallResult
@@ -22,6 +22,7 @@ from framesmith.variables.core.folding import WARNING_TYPES, Warned, from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, UNLIKE_ITEMS
+from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS
 
 ROWS: Final = Rows()
@@ -45,7 +46,7 @@ def _register_row(function: Callable[..., object]) -> None:
     def folded(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
         operands = (*args, *kwargs.values())
         refusal = GraphBreak(
-            NATIVE_CALL,
+            NUMPY_CALL,
             f"{callable_name(function)}({', '.join([operand.describe() for operand in operands])})",
         )
         if not all(operand.is_python_constant() for operand in operands):
@@ -72,7 +73,7 @@ def _on_arrays(
     """The call where arrays go in or come out; breaks the graph for a class."""
     if isinstance(function, type):
         shown = ", ".join([operand.describe() for operand in (*args, *kwargs.values())])
-        raise GraphBreak(NATIVE_CALL, f"{callable_name(function)}({shown})")
+        raise GraphBreak(NUMPY_CALL, f"{callable_name(function)}({shown})")
     return tx.registry.get_single(ARRAY_CALLS)(tx, "function", function.__name__, args, kwargs)
 
 
@@ -130,7 +131,7 @@ def _read_info(tx: TraceContext, constant: Constant, name: str) -> Tracker:
 
 def _write_file(tx: TraceContext, scalar: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """Break the graph for the methods of a scalar that write a file: the others are pure."""
-    raise GraphBreak(NATIVE_CALL, f"writing {scalar.describe()} to a file")
+    raise GraphBreak(NUMPY_CALL, f"writing {scalar.describe()} to a file")
 
 
 def _install() -> None:
