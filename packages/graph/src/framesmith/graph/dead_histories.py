@@ -13,7 +13,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.arguments import EXAMPLE
-from framesmith.graph.histories import backward_error
+from framesmith.graph.histories import backward_errors
 from framesmith.graph.purity import IMPURE, is_normalization, may_mutate
 from framesmith.graph.replacing_backends import Reliance
 
@@ -49,13 +49,13 @@ def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, str]:
         return {}
     output = graph.output_node()
     values = list(cast(Sequence[fx.Node], output.args[0]))
-    found = {
-        position: message
+    examples = {
+        position: example
         for position, node in enumerate(values)
-        if isinstance(example := node.meta[EXAMPLE], torch.Tensor)
-        and _has_history(example)
-        and (message := backward_error(example)) is not None
+        if isinstance(example := node.meta[EXAMPLE], torch.Tensor) and _has_history(example)
     }
+    positions, errors = list(examples), backward_errors(list(examples.values()))
+    found = {positions[place]: message for place, message in errors.items()}
     if not (passes or found) or reliance.ask():
         return {}
     for node in passes:

@@ -3,7 +3,7 @@
 Fakes are recorded by autograd as real tensors are, so a backward pass over fakes gives gradients of the right metadata.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch.autograd.graph import Node
@@ -54,21 +54,36 @@ def _before(node: Node) -> Iterator[Node]:
     return (one for one, _ in node.next_functions if one is not None)
 
 
-def backward_error(output: torch.Tensor) -> str | None:
-    """What a backward pass from this fake raises, if it cannot be run: an earlier one has freed what it needs, or what it needs was
-    changed in place. None where it can."""
-    leaves = find_leaves([output])
+def backward_errors(outputs: Sequence[torch.Tensor]) -> dict[int, str]:
+    """The positions of the fakes from which no backward pass can be run, and what it raises: an earlier one has freed what it
+    needs, or what it needs was changed in place.
+
+    One pass from all of them shows that none is such, as nearly always. Their halves are asked only where it raises: a pass from
+    each would run what they share as often as there are outputs.
+    """
+    error = _error_of_pass(outputs)
+    if error is None:
+        return {}
+    if len(outputs) == 1:
+        # Any other error is one of this try, on fakes, and says nothing of the program's own pass.
+        is_dead = "second time" in error or "modified by an inplace operation" in error
+        return {0: error} if is_dead else {}
+    middle = len(outputs) // 2
+    second = backward_errors(outputs[middle:])
+    return backward_errors(outputs[:middle]) | {middle + place: text for place, text in second.items()}
+
+
+def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
+    """What a backward pass from all of these fakes raises."""
+    leaves = find_leaves(outputs)
     if not leaves:
         return None
-    ones = torch.ones_like(output)
+    ones = [torch.ones_like(output) for output in outputs]
     try:
         with torch.autograd.set_detect_anomaly(False):  # its report goes to the standard error stream
-            torch.autograd.grad([output], leaves, [ones], retain_graph=True, allow_unused=True)
+            torch.autograd.grad(outputs, leaves, ones, retain_graph=True, allow_unused=True)
     except RuntimeError as error:
-        text = str(error)
-        # Any other error is one of this try, on fakes, and says nothing of the program's own pass.
-        if "second time" in text or "modified by an inplace operation" in text:
-            return text
+        return str(error)
     return None
 
 
