@@ -131,6 +131,22 @@ def test_the_number_is_that_before_the_call():
     assert not report.breaks
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["min(1.0, v)", "max(v, 0.0)", "max(0.0, v, 0.5)", "min([v, v * 2])", "max(min(v, 1.0), -1.0)"],
+)
+def test_the_least_and_largest_float_is_no_decision(expression):
+    run(f"(x * ({expression}), {expression})", tensor_of("float64", (3,)))
+
+
+def test_the_least_of_an_int_and_a_float_has_the_type_of_its_operand():
+    run("(x * min(1, v), min(1, v))", tensor_of("float64", (3,)), most=3)
+
+
+def test_the_least_float_is_one_of_the_operands():
+    run("(x * v, min(1.0, v) is v, max(v, -math.inf) is v)", tensor_of("float64", (3,)), most=len(VALUES))
+
+
 def test_an_operation_that_takes_no_tensor_gets_each_number():
     report = run("torch.full((2,), v) + x", torch.ones(2), calls=5, most=5)
     assert report.recompiles

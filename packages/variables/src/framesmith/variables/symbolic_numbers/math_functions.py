@@ -42,16 +42,17 @@ _EXTREMES: Final[dict[str, tuple[Callable[..., object], Callable[..., object]]]]
 
 
 def extreme_of(tx: TraceContext, name: str, items: Sequence[Tracker]) -> Tracker | None:
-    """`min` or `max` of ints some of which may differ from call to call, without a decision; None for anything else."""
+    """`min` or `max` of ints, or of floats, some of which may differ from call to call, without a decision; None for anything else."""
     items = [item.realize() for item in items]
-    # With floats NaN and the sign of zero decide, which `sym_min` does not know.
-    if not any(map(_is_number, items)) or any(item.python_type is not int for item in items):
+    # Of ints and floats together the type of the result is a decision.
+    types = {item.python_type for item in items}
+    if not any(map(_is_number, items)) or types not in ({int}, {float}):
         return None
     if not all(_is_number(item) or isinstance(item, Constant) for item in items):
         return None
     function, symbolic = _EXTREMES[name]
-    # torch's symbolic ints are exact, and stay symbolic in the graph.
-    if not any(isinstance(item, ComputedNumber) for item in items):
+    # torch's symbolic ints are exact, and stay symbolic in the graph. Of floats NaN and the sign of zero decide, which it does not know.
+    if types == {int} and not any(isinstance(item, ComputedNumber) for item in items):
         return reduce(lambda best, item: compute(tx, symbolic, best, item), items)
     return compute_by_formula(tx, function, *items)
 
