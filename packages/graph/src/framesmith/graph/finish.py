@@ -101,7 +101,8 @@ def close(
 ) -> tuple[int, ...]:
     """Add the output node and clean the graph; returns the position of each requested output in the tuple.
 
-    `kept` are further values that the graph returns, after the outputs. Blocks of inference mode that are open are left; for a backend
+    `kept` are further values that the graph returns, after the outputs, without their history: AOTAutograd would give zeros to the
+    leaves that nothing else reaches, where eager gives them nothing. Blocks of inference mode that are open are left; for a backend
     that replaces the captured operations they become switches of the gradient mode, autocast is as it was at the beginning, and
     draws that nothing needs are returned too.
     """
@@ -111,13 +112,25 @@ def close(
     if _close_blocks(graph) and reliance is not None and not reliance.ask():
         replace_blocks(graph, ambient.grad)
     _restore_autocast(graph, ambient, reliance)
-    result = graph.output(tuple(distinct))
-    result.meta[EXAMPLE] = tuple(example(node) for node in distinct)
+    asked = set(outputs)
+    returned = [node if node in asked else _without_history(graph, node) for node in distinct]
+    result = graph.output(tuple(returned))
+    result.meta[EXAMPLE] = tuple(example(node) for node in returned)
     drop_dead_nodes(graph)
     collapse_grad_switches(graph, ambient.grad)
     if reliance is not None and reliance.is_certain:
         use_plain_numbers(graph, set(kept) - set(outputs))
     return tuple(distinct.index(node) for node in outputs)
+
+
+def _without_history(graph: fx.Graph, node: fx.Node) -> fx.Node:
+    """The node, or what detaches its tensor, which a backward pass could go through."""
+    fake = node.meta.get(EXAMPLE)
+    if not isinstance(fake, torch.Tensor) or not fake.requires_grad:
+        return node
+    detached = graph.call_method("detach", (node,))
+    detached.meta[EXAMPLE] = fake.detach()
+    return detached
 
 
 def _close_blocks(graph: fx.Graph) -> bool:
