@@ -314,7 +314,8 @@ class Interpreter:
         inner, outer = self.machine.frames[depth], self.machine.frames[depth - 1]
         if not inner.entered:
             raise GraphBreak(GENERATOR, "a running generator that something else holds as well")
-        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, _end_for_outer_frame(end)))
+        made = self.machine.value_ends.references != inner.referenced
+        raise Restart(PlannedStop(inner.entered, outer.code, outer.current, _end_for_outer_frame(end, made)))
 
     def _guarded_step(self) -> NativeEnd | ResumeHere | None:
         """Run one operation. If it cannot be traced, put the frame back as it was and return the end of the trace.
@@ -340,7 +341,7 @@ class Interpreter:
                 for entered in machine.frames[depth:]:
                     # a second trace stops there if this frame cannot be left (ADR 0009)
                     entered.entered = self._steps
-                    entered.recorded = state[2]
+                    entered.recorded, entered.referenced = state[2], references
             return None
         except ObservedException as error:
             if self._is_caught(error):  # no break: the handler is traced as CPython would enter it
@@ -429,12 +430,13 @@ class Interpreter:
         return stop.end
 
 
-def _end_for_outer_frame(end: NativeEnd | ResumeHere) -> NativeEnd:
-    """The end for the operation of an outer frame that had led to this one: it runs natively, with all it leads to.
+def _end_for_outer_frame(end: NativeEnd | ResumeHere, made: bool) -> NativeEnd:
+    """The end for the operation of an outer frame that had led to this one: it runs natively, with all it leads to. `made`: that was
+    seen to make weak references.
 
     An exception that nothing handles (there is no break then) comes out of it natively as well.
     """
     if isinstance(end, RunRestNatively) and end.reason is None:
         return RunRestNatively(None, uncaught=end.uncaught)
     assert end.reason is not None
-    return BreakBefore(end.reason, isinstance(end, BreakBefore) and end.makes_weak_references)
+    return BreakBefore(end.reason, made)

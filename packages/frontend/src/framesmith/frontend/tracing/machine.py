@@ -112,6 +112,8 @@ class Frame:
     """The step of the trace in which it was pushed; 0: it was there from the start."""
     recorded: int = 0
     """How many operations the graph had then."""
+    referenced: int = 0
+    """How many weak references the trace had made then."""
     closing: bool = False
     """The exception which leaves it is not kept, so that its variables go at once."""
     asserted: int = 0

@@ -5,12 +5,14 @@ from collections.abc import Hashable
 from typing import Final, final
 
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import overrides
 from framesmith.guards.kinds import Identical, NotIdentical, TypeIs
 from framesmith.guards.sources import Attribute, WeakReferent
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.wrap_rules import unread
+from framesmith.variables.operations.compare import compare
 
 ROWS: Final = Rows()
 
@@ -43,15 +45,14 @@ class WeakReferenceTracker(Tracker):
         return self.target.realize()
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
-        """`==` and `!=`: equal for references to the same object; other
-        targets break the graph, since those would be compared."""
+        """`==` and `!=`: those of the living targets, one object or two (weakref_richcompare in CPython). A dead
+        one breaks the graph: then the references themselves are compared."""
         if symbol not in ("==", "!=") or not isinstance(other, WeakReferenceTracker):
             return None
         mine, theirs = self.target.realize(), other.target.realize()
-        if not mine.is_same(tx, theirs) or isinstance(mine, Constant):
-            # Two living targets are compared by their own `==`, dead references by identity of the references.
+        if isinstance(mine, Constant) or isinstance(theirs, Constant):
             return self.unsupported("a comparison")
-        return Constant(symbol == "==")
+        return compare(tx, symbol, mine, theirs)
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """`self is other`: for living targets all references without a callback to the same object are one object."""
@@ -74,11 +75,15 @@ class WeakReferenceTracker(Tracker):
         return found is not None
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """The hash of the target; a dead reference breaks the graph."""
+        """The hash of the target; a dead reference breaks the graph. So does one with a callback to a target that compares itself: it
+        is another object than the reference without, and the two are equal only if the target says so of itself."""
         target = self.target.realize()
         if isinstance(target, Constant):
             return self.unsupported("hashing it")
-        return ("weak reference", target.hash_key(tx))
+        key = target.hash_key(tx)
+        if overrides(target.python_type, object, "__eq__") and self._has_callback(tx):
+            return self.unsupported("hashing it with a callback")
+        return ("weak reference", key)
 
     def truth(self, tx: TraceContext) -> bool:
         """A weak reference is true, even a dead one."""
