@@ -262,24 +262,9 @@ def f(x):
 }
 
 
-NOT_AHEAD_OF_TIME = (
-    "random numbers",
-    "multinomial",
-    "one_hot",
-    "torch._assert_async",
-    "a norm that nobody uses",
-    "a pseudo-inverse that nobody uses",
-)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("backend", [None, "eager", "aot_eager"])
 def test_effects_and_handlers_are_those_of_eager(name, backend):
-    if backend == "aot_eager" and name in NOT_AHEAD_OF_TIME:
-        pytest.skip(
-            "torch's own ahead-of-time compiler draws other numbers, drops assertions and what nobody uses, and computes "
-            "constants early"
-        )
     check_source(HEAD + PROGRAMS[name], calls=5, backend=backend, backward=False)
 
 

@@ -16,7 +16,7 @@ from framesmith.graph.inputs import Input
 from framesmith.graph.overlapping_inputs import overlap_unseen
 from framesmith.graph.overlapping_writes import has_overlapping_writes
 from framesmith.graph.returned_views import returns_varying_views
-from framesmith.graph.unused_draws import drops_nested_draws
+from framesmith.graph.unused_operations import drops_unused
 from framesmith.graph.weight_copies import reads_old_copies
 from framesmith.graph.written_reads import are_written_later, can_be_kept, find_reads
 from framesmith.guards.sources.base import Source
@@ -48,7 +48,10 @@ def why_captured(
             "a view of an input that is written to is returned, and its sizes vary",
             lambda: returns_varying_views(graph, used, written),
         ),
-        ("a nested function draws random numbers that nothing needs", lambda: drops_nested_draws(graph)),
+        (
+            "random numbers are drawn, or an operation may raise, and nothing needs it",
+            lambda: drops_unused(graph),
+        ),
         ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
         ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
         (

@@ -5,6 +5,7 @@ data; `tests/end_to_end/test_data_errors.py` checks what programs see. The value
 raises have to be kept until it has run (see `failures`), and it has to run although its result is unused (see `prune`).
 """
 
+import math
 from types import FunctionType
 from typing import Final, Protocol, TypeVar
 
@@ -142,6 +143,38 @@ def may_raise(node: fx.Node) -> bool:
         # Floats divide by zero to inf or nan, and have negative powers.
         return not (isinstance(value, torch.Tensor) and value.is_floating_point())
     return reason != _READS
+
+
+def has_wild_number(node: fx.Node) -> bool:
+    """Whether a number that is given to the operation may not be one of the dtype of its result or of an operand; fakes let it pass."""
+    numbers: list[object] = []
+
+    def see(given: fx.node.Argument) -> fx.node.Argument:
+        value = given.meta.get(EXAMPLE) if isinstance(given, fx.Node) else given
+        if isinstance(value, int | float | torch.SymInt | torch.SymFloat) and not isinstance(value, bool):
+            numbers.append(value)
+        return given
+
+    fx.node.map_aggregate((node.args, node.kwargs), see)
+    if not numbers:
+        return False
+    values = [node.meta.get(EXAMPLE), *(one.meta.get(EXAMPLE) for one in node.all_input_nodes)]
+    dtypes = {value.dtype for value in values if isinstance(value, torch.Tensor)}
+    return any(not _is_in_range(number, dtype) for dtype in dtypes for number in numbers)
+
+
+def _is_in_range(number: object, dtype: torch.dtype) -> bool:
+    """Whether a number is one of the dtype but for rounding. A number that is known at run time only may be any of its own type."""
+    if dtype is torch.bool or dtype.is_complex:
+        return True
+    if dtype.is_floating_point:
+        if not isinstance(number, int | float):
+            return dtype is torch.float64 or isinstance(number, torch.SymInt)
+        return not math.isfinite(number) or abs(number) <= torch.finfo(dtype).max
+    if not isinstance(number, int | float):
+        return dtype is torch.int64 and isinstance(number, torch.SymInt)
+    limits = torch.iinfo(dtype)
+    return limits.min <= number <= limits.max
 
 
 def changes_form_of_input(node: fx.Node) -> bool:

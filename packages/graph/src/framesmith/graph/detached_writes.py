@@ -15,7 +15,7 @@ from torch import fx
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.execution import is_differentiated, storages_of
 from framesmith.graph.inputs import Input
-from framesmith.graph.purity import IMPURE, is_normalization
+from framesmith.graph.written_memories import memories_written_by
 
 
 def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
@@ -31,15 +31,9 @@ def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient
     for node in graph.nodes if memory else ():
         if node.target is torch._C._set_grad_enabled:
             records = bool(node.args[0])
-        elif records and _may_write(node, memory):
+        elif records and not memory.isdisjoint(memories_written_by(node)):
             return True
     return False
-
-
-def _may_write(node: fx.Node, memory: set[int]) -> bool:
-    if not node.meta.get(IMPURE) or is_normalization(node.target):
-        return False
-    return any(not memory.isdisjoint(storages_of(one)) for one in node.all_input_nodes)
 
 
 def _is_leaf(value: object) -> bool:

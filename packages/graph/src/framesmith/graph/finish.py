@@ -55,7 +55,7 @@ from framesmith.graph.purity import IMPURE
 from framesmith.graph.random_states import unseen_draws
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
 from framesmith.graph.shape_env import ShapeEnvAdapter
-from framesmith.graph.unused_draws import witness_draws
+from framesmith.graph.unused_operations import witness_unused
 from framesmith.graph.verify import verify
 from framesmith.graph.written_reads import find_reads, keep_reads
 from framesmith.guards.sources.base import Source
@@ -104,10 +104,10 @@ def close(
     `kept` are further values that the graph returns, after the outputs, without their history: AOTAutograd would give zeros to the
     leaves that nothing else reaches, where eager gives them nothing. Blocks of inference mode that are open are left; for a backend
     that replaces the captured operations they become switches of the gradient mode, autocast is as it was at the beginning, and
-    draws that nothing needs are returned too.
+    what draws or may raise and leads to no result is returned too.
     """
     if reliance is not None:
-        kept = [*kept, *witness_draws(graph, [*outputs, *kept], reliance)]
+        kept = [*kept, *witness_unused(graph, [*outputs, *kept], reliance)]
     distinct = list(dict.fromkeys([*outputs, *kept]))
     if _close_blocks(graph) and reliance is not None and not reliance.ask():
         replace_blocks(graph, ambient.grad)

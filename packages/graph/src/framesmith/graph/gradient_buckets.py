@@ -15,12 +15,13 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
-from framesmith.graph.arguments import example, tensors_in
+from framesmith.graph.arguments import example
 from framesmith.graph.data_errors import may_raise
 from framesmith.graph.execution import storage_of
 from framesmith.graph.failures import changes
 from framesmith.graph.options import GradientBuckets, is_symbolic
-from framesmith.graph.purity import IMPURE, is_collective, is_normalization, is_random, is_switch
+from framesmith.graph.purity import is_collective, is_random, is_switch
+from framesmith.graph.written_memories import memories_written_by
 
 _SET_GRADIENTS: Final = torch._C._set_grad_enabled
 Kind: TypeAlias = tuple[torch.dtype, torch.device]
@@ -147,15 +148,9 @@ def _written(nodes: Sequence[fx.Node]) -> Set[int]:
     """The memories that operations may write to."""
     found = set[int]()
     for node in nodes:
-        if node.meta.get(IMPURE, True) and not is_collective(node):
-            found |= _memories_written_by(node)
+        if not is_collective(node):
+            found |= memories_written_by(node)
     return found
-
-
-def _memories_written_by(node: fx.Node) -> Set[int]:
-    # a normalization writes to its statistics alone, which stand behind its input
-    operands = node.all_input_nodes[1:] if is_normalization(node.target) else node.all_input_nodes
-    return {storage_of(one) for operand in operands for one in tensors_in(example(operand))}
 
 
 def _changes_lastingly(node: fx.Node) -> bool:

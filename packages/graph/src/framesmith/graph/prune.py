@@ -9,7 +9,7 @@ from typing import Final
 import torch
 from torch import fx
 
-from framesmith.graph.data_errors import may_raise
+from framesmith.graph.data_errors import has_wild_number, may_raise
 from framesmith.graph.inference_blocks import is_block_switch
 from framesmith.graph.missing_kernels import may_be_refused
 from framesmith.graph.purity import is_pure
@@ -24,12 +24,17 @@ def drop_dead_nodes(graph: fx.Graph) -> int:
     count = 0
     # Backwards, since the operands of an erased node may be unused then.
     for node in reversed(list(graph.nodes)):
-        # a backward pass frees what it went through, also if nobody takes its gradients
-        stays = node.target is torch.autograd.grad or may_raise(node) or may_be_refused(node)
-        if not node.users and is_pure(node) and not stays:
+        if not node.users and is_pure(node) and not _stays(node):
             graph.erase_node(node)
             count += 1
     return count
+
+
+def _stays(node: fx.Node) -> bool:
+    # a backward pass frees what it went through, also if nobody takes its gradients
+    if node.target is torch.autograd.grad:
+        return True
+    return may_raise(node) or may_be_refused(node) or has_wild_number(node)
 
 
 def drop_unused_inputs(graph: fx.Graph) -> list[fx.Node]:

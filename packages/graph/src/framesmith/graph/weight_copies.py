@@ -18,7 +18,7 @@ from torch import fx
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.execution import storages_of
 from framesmith.graph.inputs import Input
-from framesmith.graph.purity import IMPURE, is_normalization
+from framesmith.graph.written_memories import memories_written_by
 
 _ENABLERS: Final[frozenset[object]] = frozenset({torch.set_autocast_enabled, torch.set_autocast_cpu_enabled})
 
@@ -42,8 +42,7 @@ def reads_old_copies(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> 
             keeps = bool(node.args[0])
         elif node.target is torch.clear_autocast_cache:
             copied, outdated = set(), set()
-        elif node.meta.get(IMPURE) and not is_normalization(node.target):
-            changed = {storage for one in node.all_input_nodes for storage in storages_of(one)}
+        elif changed := memories_written_by(node):
             outdated |= {weight for weight in copied if not changed.isdisjoint(storages_of(weight))}
         elif enabled and keeps:
             read = weights.intersection(node.all_input_nodes)

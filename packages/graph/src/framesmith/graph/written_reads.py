@@ -25,6 +25,7 @@ from framesmith.graph.inputs import Input
 from framesmith.graph.lasting_inputs import is_buffer
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE, is_normalization
+from framesmith.graph.written_memories import memories_written_by
 from framesmith.guards.sources.base import Source
 
 _MARK: Final = "recompute"
@@ -139,12 +140,8 @@ def _read_by(node: fx.Node, memories: _Memories) -> Iterator[fx.Node]:
 
 
 def _written_by(node: fx.Node) -> set[int]:
-    """The memories of what an operation changes in place or is given as `out`."""
-    if not node.meta.get(IMPURE) or is_normalization(node.target):
-        return set()
-    changed: list[fx.Node] = []
-    fx.node.map_arg((node.args[:1], node.kwargs.get("out")), changed.append)
-    return _storages(changed)
+    """The memories that an operation writes to, but for the statistics of a normalization."""
+    return set() if is_normalization(node.target) else memories_written_by(node)
 
 
 def _storages(nodes: Sequence[fx.Node]) -> set[int]:

@@ -327,7 +327,7 @@ TOPICS: Final = (
             ("found by name, registered", "register_backend"),
             ("inputs that keep their memory, for CUDA graphs", "mark_lasting_inputs"),
             ("callables that trace the graph again", "Reliance"),
-            ("random numbers that nothing needs", "witness_draws"),
+            ("random numbers and errors that nothing needs", "witness_unused"),
             ("called with the graph", "compile_with"),
             ("graphs that no backend may replace, and why", "why_captured"),
             ("what `compile` checks", "require_backend"),

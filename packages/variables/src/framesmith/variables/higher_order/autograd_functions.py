@@ -21,7 +21,7 @@ from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.arguments import tensors_in
 from framesmith.graph.break_kinds import BACKEND_LIMIT
 from framesmith.graph.subgraph import Use
-from framesmith.graph.unused_draws import mark_draws
+from framesmith.graph.unused_operations import mark_draws
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker

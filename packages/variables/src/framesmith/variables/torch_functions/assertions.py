@@ -73,6 +73,15 @@ def check(tx: TraceContext, cond: Tracker, message: Tracker | None = None) -> Tr
     raise GraphBreak(NATIVE_CALL, "torch._check() of what does not hold")
 
 
+@ROWS.call(torch._assert_async)
+def assert_async(
+    tx: TraceContext, input: Tracker, assert_msg: Tracker | None = None
+) -> Tracker:  # its name in torch
+    """With a text of its own where the program gives none: AOTAutograd drops the operation that has none."""
+    record_node(tx, torch._assert_async, (input, Constant(_MESSAGE) if assert_msg is None else assert_msg))
+    return Constant(None)
+
+
 @ROWS.call(_advise_is_size)
 def advise_is_size(tx: TraceContext, size: Tracker) -> Tracker:
     """The last line of `torch._check_is_size`, which has checked the number: it tells torch's symbolic shapes, eager does nothing."""
