@@ -24,6 +24,7 @@ from framesmith.guards.words import a_type, write_count
 _GROUP = "torch_dynamo_backends"
 _LOADED_LATER: Final = {
     "aot_eager": "torch._functorch.aot_autograd",
+    "aot settings": "torch._functorch.config",
     "partitions": "torch._functorch.partitioners",
     "inductor": "torch._inductor.compile_fx",
     "inductor settings": "torch._inductor",
@@ -170,8 +171,8 @@ def eager(module: fx.GraphModule, examples: Sequence[object], **settings: object
 def aot_eager(module: fx.GraphModule, examples: Sequence[object], **settings: object) -> BackendCall:
     """Forward and backward graph made by AOTAutograd, run operation by operation."""
     _refuse_settings("aot_eager", settings)
-    partition = _load_module("partitions").min_cut_rematerialization_partition
-    compiled: BackendCall = _load_module("aot_eager").aot_module_simplified(
+    partition = load_later("partitions").min_cut_rematerialization_partition
+    compiled: BackendCall = load_later("aot_eager").aot_module_simplified(
         module,
         examples,
         fw_compiler=_run_boxed,
@@ -198,7 +199,7 @@ def inductor(
     options: Mapping[str, object] | None = None,
 ) -> BackendCall:
     """torch's own compiler; `mode` and `options` as `torch.compile` documents them."""
-    compiler, package = _load_module("inductor"), _load_module("inductor settings")
+    compiler, package = load_later("inductor"), load_later("inductor settings")
     patches: dict[str, object] = {}
     if mode is not None:
         patches.update(package.list_mode_options(mode))
@@ -207,24 +208,25 @@ def inductor(
     # Only there, since without reuse a graph takes more memory.
     if calls_subgraph(module):
         patches.update(UNSHARED_MEMORY)
-    patches[SETTING] = with_own_passes(_load_module("inductor passes"), patches.get(SETTING, known[SETTING]))
+    patches[SETTING] = with_own_passes(load_later("inductor passes"), patches.get(SETTING, known[SETTING]))
     compiled: BackendCall = compiler.compile_fx(module, list(examples), config_patches=patches)
     return compiled
 
 
 def inductor_options() -> Mapping[str, object]:
     """The options of inductor and their values. Loads its settings, not inductor itself."""
-    settings: Mapping[str, object] = _load_module("inductor options").get_config_copy()
+    settings: Mapping[str, object] = load_later("inductor options").get_config_copy()
     return settings
 
 
 def inductor_option_type(name: str) -> type | None:
     """The class of which the values of an option of inductor are; None where that is not one class."""
-    declared: object = _load_module("inductor options").get_type(name)
+    declared: object = load_later("inductor options").get_type(name)
     return declared if isinstance(declared, type) else None
 
 
-def _load_module(name: str) -> ModuleType:
+def load_later(name: str) -> ModuleType:
+    """One of torch's modules that are imported on first use."""
     return importlib.import_module(_LOADED_LATER[name])
 
 

@@ -5,8 +5,8 @@ its `inputs` in order and returns a tuple. What may be dropped is decided in `pr
 """
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, cast, final
 
@@ -22,6 +22,7 @@ from framesmith.graph.backend import require_values
 from framesmith.graph.captured_module import CapturedModule, run_form
 from framesmith.graph.captured_only import AS_CAPTURED, why_captured
 from framesmith.graph.default_devices import outside_of_blocks
+from framesmith.graph.equal_calls import equal_calls_kept
 from framesmith.graph.errors import BackendFailed
 from framesmith.graph.failures import Failures
 from framesmith.graph.forbidden_views import (
@@ -234,7 +235,7 @@ def call_backend(
             if options.backend != "eager":
                 mark_lasting_inputs(given, used)
             examples = [for_backend(entry, context) for entry in used]
-            with nullcontext() if options.backend == "eager" else unseen_draws():
+            with nullcontext() if options.backend == "eager" else _compiling(module.graph):
                 made = compile_parts(options, given, [entry.value for entry in used], examples, context)
         reliance.check(options.backend, context, is_broken=False)
     except BackendFailed as failed:
@@ -244,6 +245,13 @@ def call_backend(
         after.restore()
         let_go(used)
     return made
+
+
+@contextmanager
+def _compiling(graph: fx.Graph) -> Iterator[None]:
+    """While a backend other than `eager` is given the graph."""
+    with unseen_draws(), equal_calls_kept(graph):
+        yield
 
 
 def count_results(graph: fx.Graph) -> int:
