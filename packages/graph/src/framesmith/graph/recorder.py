@@ -473,7 +473,7 @@ class Recorder:
         call = finishing.adapt_call(made, module, self.options.backend_name, used)
         call, failures = as_inference_tensors(call, module, self._start), Failures(module, self._start)
         return CompiledSubgraph(
-            call=failures.watch(restore_histories(call, dead), self.options),
+            call=failures.watch(restore_histories(call, dead, used), self.options),
             inputs=tuple(entry.source for entry in used),
             outputs=finishing.count_results(module.graph),
             failures=failures,
