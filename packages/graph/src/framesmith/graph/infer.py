@@ -98,8 +98,20 @@ def _call(
     if isinstance(target, str):
         return getattr(args[0], target)(*args[1:], **kwargs)
     result = target(*args, **kwargs)
-    # Outside of training dropout gives its operand; for an inference tensor torch 2.13 makes another fake.
-    return _operand(args, kwargs) if target in _DROPOUT and is_outside_of_training(args, kwargs) else result
+    # torch's decompositions, which fakes run where a size varies, give a copy where eager gives the operand, and the other way round
+    if target in _DROPOUT and _drops_nothing(args, kwargs):
+        return _operand(args, kwargs)
+    operand = _operand(args, kwargs) if target is torch.native_dropout else None
+    if isinstance(operand, torch.Tensor) and isinstance(result, tuple) and result[0] is operand:
+        return (operand.clone(), *result[1:])
+    return result
+
+
+def _drops_nothing(args: Sequence[object], kwargs: Mapping[str, object]) -> bool:
+    """Whether a dropout is outside of training, or has a probability of 0."""
+    probability = [*args[1:2], kwargs.get("p")][0]
+    is_never = isinstance(probability, float | int) and probability == 0
+    return is_never or is_outside_of_training(args, kwargs)
 
 
 def _operand(args: Sequence[object], kwargs: Mapping[str, object]) -> object:
