@@ -43,6 +43,7 @@ from framesmith.graph.inputs import (
     needs_plain_form,
     replaces_operations,
 )
+from framesmith.graph.kept_values import keep_what_inputs_give
 from framesmith.graph.lasting_inputs import mark_lasting_inputs
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.module_texts import forget_source, source_name
@@ -234,6 +235,7 @@ def call_backend(
                 given = outline(module, repeated) if options.shares_subgraphs else module
             if options.backend != "eager":
                 mark_lasting_inputs(given, used)
+                keep_what_inputs_give(given.graph)
             examples = [for_backend(entry, context) for entry in used]
             with nullcontext() if options.backend == "eager" else _compiling(module.graph):
                 made = compile_parts(options, given, [entry.value for entry in used], examples, context)

@@ -16,20 +16,18 @@ from typing import Final, final
 
 import torch
 from torch import fx
-from torch.utils.checkpoint import CheckpointPolicy
 
 from framesmith.graph.arguments import EXAMPLE, example
 from framesmith.graph.data_errors import operator_name
 from framesmith.graph.execution import is_differentiated, storage_of, storages_of
 from framesmith.graph.inputs import Input
+from framesmith.graph.kept_values import KEPT, MARK
 from framesmith.graph.lasting_inputs import is_buffer
 from framesmith.graph.module_calls import make_plain
 from framesmith.graph.purity import IMPURE, is_normalization
 from framesmith.graph.written_memories import memories_written_by
 from framesmith.guards.sources.base import Source
 
-_MARK: Final = "recompute"
-"""The key under which torch's partitioners look for a policy."""
 _COMPARABLE: Final = frozenset({
     torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32,
     torch.int64,
@@ -151,5 +149,5 @@ def _storages(nodes: Sequence[fx.Node]) -> set[int]:
 def _copy(graph: fx.Graph, node: fx.Node, value: object) -> fx.Node:
     assert isinstance(value, torch.Tensor)
     copy = graph.call_function(torch.maximum, (node, node))
-    copy.meta = {EXAMPLE: torch.maximum(value, value), _MARK: CheckpointPolicy.MUST_SAVE}
+    copy.meta = {EXAMPLE: torch.maximum(value, value), MARK: KEPT}
     return copy
