@@ -12,6 +12,7 @@ from framesmith.graph.ambient import Ambient
 from framesmith.graph.decided_draws import draws_otherwise
 from framesmith.graph.detached_writes import writes_past_histories
 from framesmith.graph.forbidden_views import has_outdated_views
+from framesmith.graph.given_targets import has_given_targets
 from framesmith.graph.inputs import Input
 from framesmith.graph.overlapping_inputs import overlap_unseen
 from framesmith.graph.overlapping_writes import has_overlapping_writes
@@ -52,6 +53,7 @@ def why_captured(
             "random numbers are drawn, or an operation may raise, and nothing needs it",
             lambda: drops_unused(graph),
         ),
+        ("what is given as `out` is not contiguous", lambda: has_given_targets(graph)),
         ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
         ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
         (
