@@ -1,6 +1,6 @@
 """torch's per-thread switches that recorded operations may turn while tracing, and turning them back.
 
-Grad mode, blocks of inference mode and autocast only; the frontend models the rest itself (default dtype, function modes, seeds).
+Grad mode, blocks of inference mode, levels of forward-mode differentiation and autocast only; the frontend models the rest itself (default dtype, function modes, seeds).
 """
 
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import final
 
 import torch
 
+from framesmith.graph.dual_levels import leave_levels, open_levels
 from framesmith.graph.inference_blocks import InferenceBlock, open_blocks, restore_blocks
 
 _AUTOCAST_DEVICES = tuple(
@@ -29,6 +30,7 @@ class Ambient:
     # blocks entered; leaving the outermost forgets the copies of weights in lower precision
     autocast_nesting: int
     inference: tuple[InferenceBlock, ...]
+    levels: tuple[int, ...]
 
     @staticmethod
     def now() -> "Ambient":
@@ -43,11 +45,14 @@ class Ambient:
             torch.is_autocast_cache_enabled(),
             _count_nesting(),
             open_blocks(),
+            open_levels(),
         )
 
     def restore(self, *, blocks: bool = True, forgets: bool = False) -> None:
         """Turn the switches back to this state; without `blocks` as many autocast blocks stay open as are now. The copies that autocast
-        has made of weights stay, since the caller may be in a block; with `forgets` they go as usual with the outermost block."""
+        has made of weights stay, since the caller may be in a block; with `forgets` they go as usual with the outermost block. A level of
+        forward-mode differentiation that was left stays so: its tangents are gone."""
+        leave_levels(self.levels)
         restore_blocks(self.inference)  # before the grad mode, which they put back
         if torch.is_grad_enabled() != self.grad:  # a torch-function mode sees the setter
             torch._C._set_grad_enabled(self.grad)

@@ -11,6 +11,7 @@ from torch import fx
 from framesmith.graph.ambient import Ambient
 from framesmith.graph.decided_draws import draws_otherwise
 from framesmith.graph.detached_writes import writes_past_histories
+from framesmith.graph.dual_levels import differentiates_in_levels
 from framesmith.graph.forbidden_views import has_outdated_views
 from framesmith.graph.given_targets import has_given_targets
 from framesmith.graph.inputs import Input
@@ -56,6 +57,10 @@ def why_captured(
         ("what is given as `out` is not contiguous", lambda: has_given_targets(graph)),
         ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
         ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
+        (
+            "a level of forward-mode differentiation holds what requires gradients",
+            lambda: differentiates_in_levels(graph),
+        ),
         (
             "an input that requires gradients is written to and read",
             lambda: not all(map(can_be_kept, find_reads(graph, used, written))),

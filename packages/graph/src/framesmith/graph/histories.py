@@ -82,7 +82,7 @@ def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
     try:
         with torch.autograd.set_detect_anomaly(False):  # its report goes to the standard error stream
             torch.autograd.grad(outputs, leaves, ones, retain_graph=True, allow_unused=True)
-    except RuntimeError as error:
+    except Exception as error:
         return str(error)
     return None
 

@@ -10,6 +10,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.data_errors import has_wild_number, may_raise
+from framesmith.graph.dual_levels import LEVEL_SWITCHES
 from framesmith.graph.inference_blocks import is_block_switch
 from framesmith.graph.missing_kernels import may_be_refused
 from framesmith.graph.purity import is_pure
@@ -91,6 +92,7 @@ def _is_switch(node: fx.Node) -> bool:
 def has_work(graph: fx.Graph) -> bool:
     """Whether any operation is left. Switches alone do not count: the caller of the graph sets the final mode itself."""
     return any(
-        node.op in ("call_function", "call_method") and not (_is_switch(node) or is_block_switch(node))
+        node.op in ("call_function", "call_method")
+        and not (_is_switch(node) or is_block_switch(node) or node.target in LEVEL_SWITCHES)
         for node in graph.nodes
     )

@@ -12,6 +12,7 @@ import torch
 from torch import fx
 from torch.fx.operator_schemas import get_signature_for_torch_op
 
+from framesmith.graph.dual_levels import LEVEL_SWITCHES
 from framesmith.graph.inference_blocks import BLOCK_SWITCHES
 from framesmith.graph.tensor_hooks import attach_hook
 
@@ -150,7 +151,9 @@ def is_foreign(target: object) -> bool:
 
     Operators of `torch.ops` are never foreign, higher-order operators always: they run a graph of their own.
     """
-    if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket) or target in BLOCK_SWITCHES:
+    if isinstance(target, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        return False
+    if target in BLOCK_SWITCHES or target in LEVEL_SWITCHES:
         return False
     if isinstance(target, torch._ops.HigherOrderOperator):
         return True

@@ -128,6 +128,7 @@ from framesmith.variables.tensors import (
 from framesmith.variables.torch_contexts import (
     cuda_devices,
     device_blocks,
+    dual_levels,
     inference,
     kernel_settings,
     modes,
@@ -255,6 +256,7 @@ TORCH_CONTEXTS: Final[Family] = (
     inference.ROWS,
     kernel_settings.ROWS,
     modes.ROWS,
+    dual_levels.ROWS,
     native_contexts.ROWS,
 )
 GRADIENTS: Final[Family] = (

@@ -70,10 +70,9 @@ class ObservedValues:
             )
         if self._has_collectives and not self._machine.tx.graph.runs_as_captured:
             raise GraphBreak(BACKEND_LIMIT, f"{node.target}, which may raise, behind a collective")
-        if self._machine.tx.changes.launches:
-            raise GraphBreak(
-                BACKEND_LIMIT, f"{node.target}, which may raise, behind an asynchronous collective"
-            )
+        for launch in self._machine.tx.changes.launches:
+            if launch.position is not None:
+                raise GraphBreak(BACKEND_LIMIT, f"{node.target}, which may raise, {launch.position}")
         if not self._machine.value_ends.nested:
             return
         step = node.meta[STEP][0]

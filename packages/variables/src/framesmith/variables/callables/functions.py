@@ -60,9 +60,7 @@ NATIVE_MODULES = (
     "torch._higher_order_ops.triton_kernel_wrap",
     "torch._inductor",
     "torch._subclasses",
-    "torch.autograd.forward_ad",
     "torch.autograd.function",
-    "torch.autograd.functional",
     "torch.autograd.gradcheck",
     "torch.autograd.graph",
     "torch.distributed.fsdp._flat_param",
@@ -98,12 +96,12 @@ INLINED_MODULES = (
     "torch._functorch.eager_transforms",
     "torch._functorch.functional_call",
     "torch._functorch.vmap",
+    "torch.autograd.functional",
     "torch.fx._pytree",
 )
-"""Modules in those whose functions are traced all the same: the transforms of `torch.func`, trees of containers."""
+"""Modules in those whose functions are traced all the same: the transforms of `torch.func` and of autograd, trees of containers."""
 
 _TRACED_NAMES: Final = (
-    ("torch.autograd.forward_ad", "unpack_dual"),
     ("torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped"),
     ("torch.fx.graph_module", "_WrappedCall.__call__"),
     ("torch.utils.checkpoint", "_checkpoint_impl"),
@@ -112,8 +110,10 @@ _TRACED_NAMES: Final = (
     ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function.<locals>.forward"),
     ("triton.runtime.jit", "ConstexprFunction.__call__"),
 )
-"""Functions in native modules that only hand on: to a function of numbers, to the forward of a module that fx generated, to `checkpoint`, or, outside of
-forward-mode differentiation, the tensor itself."""
+"""Functions in native modules that only hand on: to a function of numbers, to the forward of a module that fx generated, or to `checkpoint`."""
+
+_NATIVE_NAMES: Final = (("torch.autograd.functional", "_jacfwd"),)
+"""Functions in inlined modules that run natively all the same: this one calls the vmap in C that `torch.vmap` has replaced."""
 
 DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
@@ -281,6 +281,8 @@ def _is_native(module: str, qualname: str) -> bool:
     # a module that is there is found by what else is in it
     if module == "_frozen_importlib":
         return qualname.startswith(_LOADING) and qualname != "_find_and_load"
+    if (module, qualname) in _NATIVE_NAMES:
+        return True
     if not module.startswith(NATIVE_MODULES) or module.startswith(INLINED_MODULES):
         return False
     return (module, qualname) not in _TRACED_NAMES

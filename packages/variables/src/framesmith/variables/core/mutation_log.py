@@ -57,7 +57,8 @@ class ReadWatcher(Protocol[Read]):
 
 
 class Launch(Protocol):
-    """Something that the trace began and that another step ends. Implemented by `distributed.works`.
+    """Something that the trace began and that another step ends. Implemented by `distributed.works` and
+    `torch_contexts.dual_levels`.
 
     `step`: that which began it; `ended`: that which ended it; `escapes`: an object for it is needed after the graph.
     """
@@ -65,6 +66,11 @@ class Launch(Protocol):
     step: int
     ended: int | None
     escapes: bool
+
+    @property
+    def position(self) -> str | None:
+        """Where an operation stands that is recorded now, if its failure could not be made up for behind the graph; else None."""
+        ...
 
     def explain(self) -> GraphBreak:
         """The break at which it begins natively."""

@@ -52,6 +52,11 @@ class WorkTracker(Tracker):
         self._layouts = _layouts(self.outputs)
 
     @property
+    def position(self) -> str | None:
+        """Behind it, also when it has ended: the other processes take no part in a second run."""
+        return "behind an asynchronous collective"
+
+    @property
     def python_type(self) -> type:
         """Every backend of torch gives one class."""
         return dist.Work
