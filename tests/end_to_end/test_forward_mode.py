@@ -38,9 +38,7 @@ ONE_GRAPH = {
             found.append(fa.unpack_dual(F.gelu(fa.make_dual(x, t * scale))).tangent)
     return found""",
     "a decorator": """
-    @fa.dual_level()
-    def directional(a): return fa.unpack_dual((fa.make_dual(a, t).sin() * w).sum(-1)).tangent
-    return directional(x)""",
+    return directional(x, t)""",
     "in place": """
     with fa.dual_level():
         dual = fa.make_dual(x * 1, t * 1)
@@ -104,6 +102,8 @@ WITH_BREAKS = {
         return fa.unpack_dual(fa.make_dual(x, t)[torch.tensor(len(seen) + 5)]).tangent""",
 }
 RULE = """
+@fa.dual_level()
+def directional(a, b): return fa.unpack_dual((fa.make_dual(a, b).sin() * w).sum(-1)).tangent
 class Triple(torch.autograd.Function):
     @staticmethod
     def forward(x): return x * 3

@@ -43,3 +43,9 @@ def f():
 )
 def test_metadata_is_stored_as_the_type_accepts_it(name: str, value: str) -> None:
     check_source(PROGRAM.replace("NAME", name).replace("VALUE", value))
+
+
+@pytest.mark.parametrize("name", ["__partialmethod__", "__wrapped__", "__isabstractmethod__", "_"])
+def test_an_attribute_that_no_function_has_is_absent(name: str) -> None:
+    lines = f"    def g(): pass\n    try:\n        g.{name}\n    except AttributeError as error:\n        return str(error), getattr(g, {name!r}, 3)\n"
+    check_source(f"def f():\n{lines}", breaks=0)
