@@ -25,6 +25,8 @@ from framesmith.guards.sources.base import Source
 
 AS_CAPTURED: Final = "framesmith_as_captured"
 """The key in the `meta` of a module under which the reason is kept."""
+HISTORY_ASKED: Final = "framesmith_history_asked"
+"""The key in the `meta` of a node for whose place in the autograd graph the program asks behind the graph."""
 
 
 def why_captured(
@@ -60,6 +62,10 @@ def why_captured(
         (
             "a level of forward-mode differentiation holds what requires gradients",
             lambda: differentiates_in_levels(graph),
+        ),
+        (
+            "the program asks for the history of a result",
+            lambda: any(HISTORY_ASKED in node.meta for node in graph.nodes),
         ),
         (
             "an input that requires gradients is written to and read",

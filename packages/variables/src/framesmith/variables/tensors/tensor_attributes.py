@@ -9,6 +9,7 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
+from framesmith.graph.captured_only import HISTORY_ASKED
 from framesmith.graph.execution import storage_of
 from framesmith.graph.tensor_hooks import hooked
 from framesmith.guards.class_lookup import class_name
@@ -136,7 +137,10 @@ def read_retains_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @ROWS.entry(READERS, "grad_fn", "_grad_fn")
 def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """None for a leaf; else breaks the graph, as nodes of the autograd graph exist only at run time."""
+    """None for a leaf; else breaks the graph, as nodes of the autograd graph exist only at run time. A graph that gives the tensor
+    runs as captured then: what a backend differentiates is one operation, with another name and other neighbours."""
+    if tensor.value is None and tensor.fake.grad_fn is not None:
+        tensor.graph_node(tx).meta[HISTORY_ASKED] = True
     if tensor.fake.grad_fn is not None or (
         tensor.value is not None and read_unasked(tensor.value, "grad_fn") is not None
     ):
