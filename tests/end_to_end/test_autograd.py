@@ -404,9 +404,32 @@ def args():
     check_source(source)
 
 
-@pytest.mark.parametrize("name", ["dropout", "step", "nested"])
+@pytest.mark.parametrize("name", ["dropout", "step", "nested", "cast", "without_gradients"])
 def test_checkpoints_that_draw_random_numbers_for_aot_autograd(name):
-    check_source(RANDOM_CHECKPOINTS + f"f = {name}\n", calls=1, backend="aot_eager", tolerance=1e-5)
+    check_source(RANDOM_CHECKPOINTS + f"f = {name}\n", breaks=0, backend="aot_eager", tolerance=1e-5)
+
+
+def test_other_numbers_in_the_backward_pass_for_aot_autograd():
+    source = RANDOM_CHECKPOINTS + "f = other_numbers\n"
+    check_source(source, breaks=2, calls=1, backend="aot_eager", tolerance=1e-5)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "saved(lambda t: t * torch.rand_like(t) + torch.randn(3) * t, x) * torch.rand(3)",
+        "saved(lambda t: (torch.rand(2), t.sin())[1], x) * torch.rand(3)",
+        "saved(lambda t: t[torch.randperm(4)].sin(), x) + torch.rand(3)",
+        "saved(model, saved(model, x)) + torch.rand(3)",
+        "torch.autograd.grad(saved(model, x).sum(), x)[0] + torch.rand(3)",
+        "saved(model, x.detach()) + torch.rand(3)",
+        "checkpoint(lambda t: torch.nn.functional.dropout(t.sin()), x, use_reentrant=True) + torch.rand(3)",
+    ],
+)
+def test_random_numbers_of_checkpoints_and_behind_them(expression, backend):
+    source = f"{RANDOM_CHECKPOINTS}\ndef f(x):\n    return {expression}\n"
+    check_source(source, breaks=0, backend=backend, tolerance=1e-5)
 
 
 @pytest.mark.parametrize("name", ["f", "seen", "dropout", "changed", "saved_and_changed"])

@@ -17,6 +17,7 @@ from framesmith.graph.given_targets import has_given_targets
 from framesmith.graph.inputs import Input
 from framesmith.graph.overlapping_inputs import overlap_unseen
 from framesmith.graph.overlapping_writes import has_overlapping_writes
+from framesmith.graph.random_draws import differentiates_draws
 from framesmith.graph.returned_views import returns_varying_views
 from framesmith.graph.unused_operations import drops_unused
 from framesmith.graph.weight_copies import reads_old_copies
@@ -66,6 +67,10 @@ def why_captured(
         (
             "the program asks for the history of a result",
             lambda: any(HISTORY_ASKED in node.meta for node in graph.nodes),
+        ),
+        (
+            "a checkpointed function draws random numbers, and the graph has a backward pass of its own",
+            lambda: differentiates_draws(graph),
         ),
         (
             "an input that requires gradients is written to and read",

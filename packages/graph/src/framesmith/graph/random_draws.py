@@ -9,9 +9,12 @@ from typing import final
 import torch
 import torch.utils.checkpoint
 from torch import fx
+from torch._higher_order_ops.wrap import tag_activation_checkpoint
 from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from framesmith.graph.arguments import tensors_in
 from framesmith.graph.selective_checkpoint import find_contexts
 from framesmith.graph.silence import SILENCE
 
@@ -61,8 +64,13 @@ def checkpoint_with_random_numbers(module: fx.GraphModule, preserve: bool, *oper
     """Run the graph of a checkpoint that draws random numbers as `torch.utils.checkpoint` does in eager: with the same numbers, and
     in the backward pass again, with those of the first run if `preserve` is set. An operation of graphs.
 
-    Fakes have no numbers: on them the graph runs as if it stood in the place of the checkpoint.
+    Fakes have no numbers: on them the graph runs as if it stood in the place of the checkpoint. Where AOTAutograd traces it, torch's
+    operator marks what is to be computed again; with what it draws AOTAutograd does as with `preserve` set.
     """
+    if any(isinstance(operand, FunctionalTensor) for operand in operands):
+        is_followed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_in(operands))
+        marked: object = (tag_activation_checkpoint if is_followed else _call)(module, *operands)
+        return marked
     if any(isinstance(operand, FakeTensor) for operand in operands):
         result: object = module(*operands)
         return result
@@ -72,4 +80,16 @@ def checkpoint_with_random_numbers(module: fx.GraphModule, preserve: bool, *oper
         use_reentrant=False,
         preserve_rng_state=preserve,
         context_fn=find_contexts(module),
+    )
+
+
+def _call(module: fx.GraphModule, *operands: object) -> object:
+    result: object = module(*operands)
+    return result
+
+
+def differentiates_draws(graph: fx.Graph) -> bool:
+    """Whether a closed graph has such a checkpoint and a backward pass of its own: AOTAutograd does not run both in one graph."""
+    return any(graph.find_nodes(op="call_function", target=checkpoint_with_random_numbers)) and any(
+        graph.find_nodes(op="call_function", target=torch.autograd.grad)
     )

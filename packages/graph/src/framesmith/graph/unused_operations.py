@@ -22,6 +22,7 @@ from framesmith.graph.data_errors import has_wild_number, may_raise
 from framesmith.graph.execution import storages_of
 from framesmith.graph.missing_kernels import may_be_refused
 from framesmith.graph.purity import IMPURE, is_outside_of_training, is_random
+from framesmith.graph.random_draws import checkpoint_with_random_numbers
 from framesmith.graph.replacing_backends import Reliance
 from framesmith.graph.written_memories import memories_written_by
 
@@ -68,6 +69,7 @@ _PLACES: Final[dict[object, Callable[[fx.Node, int], int]]] = {
     transforms.push_forward: _of_push_forward,
     cond_op: _as_in_body,
     tag_activation_checkpoint: _as_in_body,
+    checkpoint_with_random_numbers: _as_in_body,
 }
 """The result of a nested graph from which an operation makes its result at a place; other operations need all, if they are needed."""
 
@@ -157,8 +159,8 @@ def _name(node: fx.Node) -> str:
 
 
 def _draws(node: fx.Node) -> bool:
-    """Whether the node draws, also into an existing tensor (`x.normal_()`)."""
-    if node.op not in ("call_function", "call_method"):
+    """Whether the node itself draws, also into an existing tensor (`x.normal_()`)."""
+    if node.op not in ("call_function", "call_method") or node.target is checkpoint_with_random_numbers:
         return False
     return is_random(node) or (_is_seeded(_name(node)) and not is_outside_of_training(node.args, node.kwargs))
 

@@ -44,8 +44,8 @@ CHECKPOINT_KIND = register(
         "unsupported-checkpoint",
         "a checkpointed function that is more than a computation on tensors",
         "Its graph runs once more in the backward pass: it may neither have side effects nor change a tensor, and has to give "
-        "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout). Not captured are "
-        "debug=True, a context_fn that makes other than selective contexts, whose policy may look at the operator alone, and "
+        "new tensors; a backend that replaces the operations gets none that draws random numbers (dropout) with preserve_rng_state=False. "
+        "Not captured are debug=True, a context_fn that makes other than selective contexts, whose policy may look at the operator alone, and "
         "use_reentrant=True where eager gives other gradients than without it, or raises.",
         "Give use_reentrant=False, and keep everything else outside of the checkpointed function.",
     )
@@ -163,9 +163,10 @@ def _record_checkpoint(
         decisions, allows = policy.decide(find_questions(graph.module, operands))
         set_decisions(graph.module, decisions, allows_mutation=allows)
     if draws:
-        # Where the backend runs the captured operations the node can call torch's own checkpoint.
-        if not tx.graph.runs_as_captured or not isinstance(preserve, Constant):
+        if not isinstance(preserve, Constant):
             raise GraphBreak(CHECKPOINT_KIND, "it draws random numbers")
+        if not preserve.value and not tx.graph.runs_as_captured:
+            raise GraphBreak(CHECKPOINT_KIND, "it draws other random numbers each time")
         given = (graph.node, bool(preserve.value), *graph.lifted)
         return call_node(tx, checkpoint_with_random_numbers, given)
     # Torch's own operator, in which AOTAutograd marks what is to be recomputed. With a policy it issues a warning that
