@@ -124,6 +124,36 @@ def args(): return (torch.linspace(-1, 1, 12).reshape(4, 3), [])
 """
 
 
+GENERATED = RULES.replace(
+    '    @staticmethod\n    def vmap(info, in_dims, x): return x * K["k"], 0\n',
+    "    generate_vmap_rule = True\n",
+)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    ("program", "call"),
+    [
+        (RULES, "grad(lambda y: Double.apply(y).sin().sum())(x)"),
+        (RULES, "vjp(Double.apply, x)[1](x)"),
+        (RULES, "grad(lambda y: grad(lambda z: Double.apply(z).pow(3).sum())(y).sum())(x)"),
+        (GENERATED, "vmap(Double.apply)(x)"),
+        (GENERATED, "vmap(grad(lambda y: Double.apply(y).sin().sum()))(x)"),
+        (GENERATED, "jacrev(lambda y: Double.apply(y))(x[0])"),
+    ],
+)
+def test_rules_that_no_transform_calls(program, call, backend):
+    source = SETUP + program.replace('    K["k"] = float(len(k))\n', "").replace("{}, D", f"{call}, D")
+    check_source(source, breaks=0, backend=backend, tolerance=1e-6)
+
+
+def test_rules_in_a_level_of_forward_mode_differentiation():
+    block = "    with fa.dual_level():\n        y = fa.unpack_dual(Double.apply(fa.make_dual(x, x)))\n"
+    source = RULES.replace("    return {}, Double.apply(x)", f"{block}    return y")
+    imports = "import torch.autograd.forward_ad as fa\n"
+    check_source(SETUP + imports + source, calls=4, change=lambda x, k: k.append(1), backward=False)
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("call", ["vmap(Double.apply)(x)", "jvp(Double.apply, (x,), (x,))"])
 def test_rules_of_a_function_read_what_is_there_now(call, backend):

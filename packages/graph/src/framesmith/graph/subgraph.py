@@ -25,6 +25,8 @@ class Use:
     """It runs any number of times, each time on other operands than those that the trace sees."""
     is_batched: bool = False
     """Its operands are slices of tensors, none of which is alone when it runs: no number can be read out of one."""
+    is_pushed_forward: bool = False
+    """Tangents go through it: forward-mode differentiation is applied to it."""
 
     def inside(self, outer: "Use") -> "Use":
         """The same in a graph of another use."""
@@ -33,6 +35,7 @@ class Use:
             self.is_discarded or outer.is_discarded,
             self.is_repeated or outer.is_repeated,
             self.is_batched or outer.is_batched,
+            self.is_pushed_forward or outer.is_pushed_forward,
         )
 
 

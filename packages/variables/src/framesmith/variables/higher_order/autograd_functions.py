@@ -20,6 +20,7 @@ from torch.nn.modules._functions import BackwardHookFunction
 from framesmith.graph import BreakKind, GraphBreak, example, register
 from framesmith.graph.arguments import tensors_in
 from framesmith.graph.break_kinds import BACKEND_LIMIT
+from framesmith.graph.dual_levels import open_levels
 from framesmith.graph.subgraph import Use
 from framesmith.graph.unused_operations import mark_draws
 from framesmith.guards.class_lookup import class_name
@@ -131,8 +132,7 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
         )
     if kwargs:
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() with keywords")
-    if tx.graph.use.is_transformed:
-        _refuse_rules(tx, function, cls)
+    _refuse_rules(tx, function, cls)
     operands = [argument.realize() for argument in args]
     functions = {place: _function_of(tx, operand) for place, operand in enumerate(operands)}
     held = {place: one for place, one in functions.items() if one is not None}
@@ -158,11 +158,17 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
 
 
 def _refuse_rules(tx: TraceContext, function: Tracker, cls: type[Function]) -> None:
-    """Break the graph if `torch.vmap` or `torch.func.jvp` would call a rule of the class: it is not traced, so what it
+    """Break the graph if `torch.vmap` or forward-mode differentiation would call a rule of the class: it is not traced, so what it
     reads would have no guard."""
-    for name in ("vmap", "jvp", "generate_vmap_rule"):
+    use, called = tx.graph.use, []
+    # What an operator repeats may be batched, and differentiated in both ways.
+    if use.is_batched or use.is_repeated:
+        called = ["vmap"]
+        function.attribute(tx, "generate_vmap_rule")
+    if use.is_pushed_forward or use.is_repeated or open_levels():
+        called.append("jvp")
+    for name in called:
         function.attribute(tx, name)  # guards that it is the one that is asked for here
-    for name in ("vmap", "jvp"):
         if getattr(cls, name) is not getattr(Function, name):
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.{name}() under a transform")
 

@@ -174,7 +174,7 @@ def push_forward(
     given, chosen = _tensors(tx, tensors), _positions(tx, which)
     derived = tuple(one.graph_node(tx) for one in _tensors(tx, tangents))
     # A tangent does not show in what the function sees: no tensor requires a gradient.
-    body = _trace(tx, run, given, _wrapped(given, []))
+    body = _trace(tx, run, given, _wrapped(given, []), Use(is_transformed=True, is_pushed_forward=True))
     count = _count_tensors(tx, body.first)
     flag = strict.realize().as_python_constant()
     arguments = (body.node, count, tuple(chosen), body.operands, derived, flag)
