@@ -127,7 +127,7 @@ def _function_row(path: str, function: Callable[..., object]) -> None:
 
 def _refuse_function(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
     """A function of numpy without a row of its own."""
-    raise GraphBreak(NUMPY_CALL, f"{callable_name(getattr(function, "value", function))}()")
+    raise GraphBreak(NUMPY_CALL, f"{callable_name(getattr(function, 'value', function))}()")
 
 
 def _install() -> None:
