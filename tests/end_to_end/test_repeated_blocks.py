@@ -92,8 +92,15 @@ def described(node):
     )
 
 
+def computed(nodes):
+    """All but the output node, and the values kept for an operation that raises: a repetition keeps fewer of them."""
+    return [node for node in nodes[:-1] if node[2] != "detach"]
+
+
 def test_a_backend_sees_the_operations_that_it_saw_before():
-    assert seen_by_backend(Stack(), X, on=True)[0][:-1] == seen_by_backend(Stack(), X, on=False)[0][:-1]
+    repeated, traced = (computed(seen_by_backend(Stack(), X, on=on)[0]) for on in (True, False))
+    assert repeated == traced
+    assert len(repeated) > 10
 
 
 def test_guards_are_those_of_a_trace_of_each_layer():
