@@ -17,7 +17,7 @@ from framesmith.frontend.signposts.definitions import definitions
 from framesmith.frontend.signposts.tables import Signpost, signposts
 from framesmith.frontend.signposts.topic import Topic
 from framesmith.frontend.signposts.topics import TOPICS
-from framesmith.graph.breaks import BreakKind, all_kinds
+from framesmith.graph.breaks.breaks import BreakKind, all_kinds
 from tools.drawing import architecture
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,7 +45,7 @@ SECTIONS = {
 BREAKS = """# Graph breaks
 
 Made by `python -m tools.pages` from the rows of all kinds and the programs in `examples/breaks`, which the tests run. Most rows
-stand in the catalogue, `framesmith.graph.break_kinds`; kinds of one feature are registered beside their code in `framesmith.variables`.
+stand in the catalogue, `framesmith.graph.breaks.break_kinds`; kinds of one feature are registered beside their code in `framesmith.variables`.
 Logs, `explain` and errors under `fullgraph=True` name the same ids.
 
 | id | what happens |

@@ -17,7 +17,7 @@ from torch._functorch.aot_autograd import aot_module_simplified, make_boxed_func
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith import frontend
-from framesmith.graph import parts
+from framesmith.graph.backends import parts
 
 STEPS = {"layers": 20, "normalized": 20}
 """Steps of training; of other models there are six."""

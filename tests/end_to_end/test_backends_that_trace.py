@@ -13,7 +13,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.optim import lr_scheduler
 
 from framesmith import frontend
-from framesmith.graph import numbers
+from framesmith.graph.python_numbers import numbers
 from framesmith.graph.replacing_backends import OperationsReplaced
 
 

@@ -9,7 +9,7 @@ from torch import nn
 from torch.optim import lr_scheduler
 
 from framesmith import frontend
-from framesmith.graph.backend import aot_eager
+from framesmith.graph.backends.backend import aot_eager
 from framesmith.graph.replacing_backends import note_replacing
 
 VALUES = [0.1, 1 / 3, -0.7, 2.0, 0.0, -0.0, math.inf, math.nan, 1e-30, 70000.0]

@@ -8,7 +8,7 @@ from tests.end_to_end.support import check_source
 
 from framesmith import frontend
 from framesmith.frontend.build_entry import EntryBuilder
-from framesmith.graph.failures import Failures
+from framesmith.graph.running.failures import Failures
 
 HEAD = """
 import torch

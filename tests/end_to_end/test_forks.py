@@ -138,7 +138,7 @@ def test_a_fork_waits_for_what_the_first_call_imports(slow: str):
 IMPORTED_LATER = """
 import sys, torch
 from framesmith import frontend
-from framesmith.graph import dynamo_package
+from framesmith.graph.environment import dynamo_package
 
 dynamo_package.prepare()
 before = set(sys.modules)

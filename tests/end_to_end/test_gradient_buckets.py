@@ -12,7 +12,7 @@ from tests.end_to_end.bucket_programs import MODELS, layers
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith import frontend
-from framesmith.graph import parts
+from framesmith.graph.backends import parts
 
 ROOT = Path(__file__).resolve().parents[2]
 WHOLE = {"breaks_inside", "written_across", "failing", "turned"}

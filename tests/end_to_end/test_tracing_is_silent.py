@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 
 from framesmith import frontend
-from framesmith.graph.silence import SILENCE
+from framesmith.graph.environment.silence import SILENCE
 
 Program = Callable[[torch.Tensor], torch.Tensor]
 

@@ -8,8 +8,8 @@ import torch
 from tests.end_to_end.support import check_source
 from torch import fx
 
-from framesmith.graph.arguments import EXAMPLE
-from framesmith.graph.missing_kernels import FOR_EVERY_DTYPE, may_be_refused
+from framesmith.graph.nodes.arguments import EXAMPLE
+from framesmith.graph.operations.missing_kernels import FOR_EVERY_DTYPE, may_be_refused
 
 HEAD = """
 import torch

@@ -13,7 +13,7 @@ import torch
 
 from framesmith import frontend
 from framesmith.bytecode.meaning import read
-from framesmith.graph.text import text as graph_text
+from framesmith.graph.passes.text import text as graph_text
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.case"))
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"

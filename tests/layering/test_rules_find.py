@@ -57,7 +57,10 @@ BAD = [
 GOOD = [
     (imports.inside_functions, "import os\nfrom importlib.metadata import version\n"),
     (imports.relative, "from framesmith.graph import subgraph\n"),
-    (imports.upward, "from framesmith.guards import scope\nfrom framesmith.graph.breaks import BreakKind\n"),
+    (
+        imports.upward,
+        "from framesmith.guards import scope\nfrom framesmith.graph.breaks.breaks import BreakKind\n",
+    ),
     (imports.dynamo, "import sys\nd = sys.modules.get('torch._dynamo')\nimport torch\n"),
     (imports.version_questions, "import sys\nsys.exit(sys.maxsize)\n"),
     (imports.third_party, "import torch.fx\nimport sympy\nimport dis\n"),

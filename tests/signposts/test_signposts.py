@@ -25,7 +25,7 @@ ANSWERS = [
     ("TensorIs", "guards/kinds/tensor.py"),
     ("ShapeExpression", "guards/kinds/shapes.py"),
     ("TensorSize", "guards/sources/tensors.py"),
-    ("native-call", "graph/break_kinds.py"),
+    ("native-call", "graph/breaks/break_kinds.py"),
 ]
 
 

@@ -20,7 +20,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from framesmith import frontend
-from framesmith.graph.data_errors import fails_on_data
+from framesmith.graph.operations.data_errors import fails_on_data
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 FILLS = (0, -1, 1_000_000, float("nan"), float("inf"))

@@ -17,9 +17,9 @@ from tools.layering.sources import (
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 LATE = {
-    "packages/graph/src/framesmith/graph/backend.py": "inductor takes seconds to load, and few programs get there",
-    "packages/graph/src/framesmith/graph/deferred_package.py": "imports the package whose body it puts off",
-    "packages/graph/src/framesmith/graph/dynamo_package.py": "imports what the first trace needs and no earlier call does",
+    "packages/graph/src/framesmith/graph/backends/backend.py": "inductor takes seconds to load, and few programs get there",
+    "packages/graph/src/framesmith/graph/environment/deferred_package.py": "imports the package whose body it puts off",
+    "packages/graph/src/framesmith/graph/environment/dynamo_package.py": "imports what the first trace needs and no earlier call does",
     "packages/variables/src/framesmith/variables/numpy_values/array_nodes.py": "few programs compute with arrays of numpy",
     "packages/variables/src/framesmith/variables/distributed/collectives.py": "few programs have several processes",
     "packages/frontend/src/framesmith/frontend/first_imports.py": "imports what the user's function imports",

@@ -8,8 +8,8 @@ from torch import fx
 
 from framesmith.frontend.tracing.asked_gradients import check_asked_gradients
 from framesmith.frontend.tracing.replanning import Restart
-from framesmith.graph.arguments import EXAMPLE
-from framesmith.graph.failures import STEP
+from framesmith.graph.nodes.arguments import EXAMPLE
+from framesmith.graph.running.failures import STEP
 
 
 def context(*users, runs_as_captured=False, asked=True):

@@ -25,7 +25,7 @@ from framesmith.frontend.tracing.frame_state import ResumeState
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, RunRestNatively
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.sources import Pinned
 from framesmith.variables.core import Constant, SkippedFrame, Tracker

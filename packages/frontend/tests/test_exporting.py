@@ -26,7 +26,7 @@ from framesmith.frontend.exporting.outer_graph import keep_persistence
 from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer
 from framesmith.frontend.exporting.target import find_target, names_of_tensors
 from framesmith.frontend.tracing.trace_end import Finished, RunRestNatively
-from framesmith.graph.dynamic_dims import Dim as Treatment
+from framesmith.graph.shapes.dynamic_dims import Dim as Treatment
 from framesmith.guards import Guard, Reason, Scope
 from framesmith.guards.kinds.shapes import ShapeExpression
 from framesmith.guards.sources import Local

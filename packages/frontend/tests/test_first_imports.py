@@ -5,7 +5,7 @@ import sys
 from framesmith.frontend.errors import FullGraphError
 from framesmith.frontend.first_imports import import_first
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import IMPORT, NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import IMPORT, NATIVE_CALL
 
 
 def test_a_module_is_imported_once(tmp_path, monkeypatch) -> None:

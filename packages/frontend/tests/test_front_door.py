@@ -46,8 +46,8 @@ from framesmith.frontend.tracing.frame_readers import may_read_own_variables, re
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart, TraceManner
 from framesmith.frontend.tracing.trace_end import RunRestNatively
 from framesmith.graph import GraphBreak
-from framesmith.graph.failures import Failures, GraphFailed, Unrecoverable
-from framesmith.graph.shape_guards import Specialized
+from framesmith.graph.running.failures import Failures, GraphFailed, Unrecoverable
+from framesmith.graph.shapes.shape_guards import Specialized
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.kinds import DistinctObjects
 from framesmith.guards.sources import Local, NewObject, Pinned

@@ -8,7 +8,7 @@ from framesmith.frontend.tracing.interpreter import Interpreter, without_traceba
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeHere, RunRestNatively
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 
 ADD = """LOAD_FAST 'x'
 LOAD_CONST 2

@@ -8,7 +8,7 @@ import pytest
 from framesmith.frontend.tracing.launches import check_launches
 from framesmith.frontend.tracing.replanning import Restart
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 
 
 @dataclass

@@ -14,7 +14,7 @@ from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost
 from framesmith.frontend.signposts.topic import Topic
 from framesmith.frontend.where import find, questions_of
-from framesmith.graph.break_kinds import (
+from framesmith.graph.breaks.break_kinds import (
     DATA_DEPENDENT_OUTPUT,
     DATA_DEPENDENT_SHAPE,
     NATIVE_CALL,
@@ -70,7 +70,7 @@ def test_all_topics_of_a_question_answer_without_those_of_a_shorter_phrase() -> 
 
 def test_a_question_without_a_topic_is_answered_by_docstrings() -> None:
     files = [post.file for post in best_described("wrong results of inductor", 6)]
-    assert "framesmith/graph/inductor_bugs.py" in files
+    assert "framesmith/graph/backends/inductor_bugs.py" in files
     assert max(map(files.count, files)) <= 2
 
 

@@ -16,12 +16,12 @@ from framesmith.graph import (
     GraphOptions,
     Recorder,
     UnknownBackend,
-    backend,
     example,
     list_backends,
     register_backend,
 )
-from framesmith.graph.failed_graphs import describe_graph
+from framesmith.graph.backends import backend
+from framesmith.graph.running.failed_graphs import describe_graph
 from framesmith.guards.sources.roots import Local
 
 X, P, N = Local("x"), Local("p"), Local("n")
@@ -216,7 +216,7 @@ def test_an_unknown_backend_is_named_with_the_known_ones():
 
 
 def test_an_entry_point_is_loaded(monkeypatch):
-    point = EntryPoint("of_entry_point", "framesmith.graph.backend:eager", "torch_dynamo_backends")
+    point = EntryPoint("of_entry_point", "framesmith.graph.backends.backend:eager", "torch_dynamo_backends")
     monkeypatch.setattr(backend, "entry_points", lambda **wanted: [point])
     check_gradients(compiled_by("of_entry_point", layer), torch.randn(3, 4))
 

@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from framesmith.graph.break_kinds import NATIVE_CALL
-from framesmith.graph.breaks import (
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.breaks import (
     BreakKind,
     DuplicateBreakKind,
     GraphBreak,

@@ -11,7 +11,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import Recorder
-from framesmith.graph.captured_module import CapturedModule, run_form_of
+from framesmith.graph.running.captured_module import CapturedModule, run_form_of
 from framesmith.guards.sources import Local
 
 X = torch.full((3, 3), 0.5, dtype=torch.float64)

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from framesmith.graph import collector_during_import as collector
+from framesmith.graph.environment import collector_during_import as collector
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -3,7 +3,7 @@
 import torch
 from torch.overrides import BaseTorchFunctionMode
 
-from framesmith.graph.default_devices import (
+from framesmith.graph.environment.default_devices import (
     are_tensors_on_cpu,
     device_of_blocks,
     entered_modes,

@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 
-from framesmith.graph.deferred_package import Deferral, DeferredModule, load
+from framesmith.graph.environment.deferred_package import Deferral, DeferredModule, load
 
 BODY = """'''The doc.'''
 import sys

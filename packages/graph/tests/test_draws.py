@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import fx
 
-from framesmith.graph.draws import Draws
+from framesmith.graph.running.draws import Draws
 
 TABLE = torch.arange(4.0)
 

@@ -5,8 +5,8 @@ import torch
 from torch import fx
 
 from framesmith.graph import Recorder
-from framesmith.graph.failures import STEP, Failures, Replay, Unrecoverable
-from framesmith.graph.leaf_inputs import read_marks, restored_marks
+from framesmith.graph.inputs.leaf_inputs import read_marks, restored_marks
+from framesmith.graph.running.failures import STEP, Failures, Replay, Unrecoverable
 from framesmith.guards.sources.roots import Local
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import DynamicDims, GraphOptions, Recorder, example, text, unify, verify
-from framesmith.graph.purity import may_mutate
+from framesmith.graph.operations.purity import may_mutate
 from framesmith.guards.sources.roots import Local
 from framesmith.guards.sources.steps import Attribute
 

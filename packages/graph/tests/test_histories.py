@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from framesmith.graph.histories import backward_errors
+from framesmith.graph.fakes.histories import backward_errors
 
 PASSES: list[int] = []
 

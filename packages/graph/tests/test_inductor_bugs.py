@@ -10,8 +10,9 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from framesmith.graph import GraphOptions, backend
-from framesmith.graph.inductor_bugs import ScaledSums, with_own_passes
+from framesmith.graph import GraphOptions
+from framesmith.graph.backends import backend
+from framesmith.graph.backends.inductor_bugs import ScaledSums, with_own_passes
 
 VALUES = [torch.arange(16.0).reshape(4, 4) + shift for shift in range(3)]
 CALLS = {

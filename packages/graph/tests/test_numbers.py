@@ -8,7 +8,7 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from framesmith.graph import numbers
+from framesmith.graph.python_numbers import numbers
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from framesmith.graph.overlapping_writes import share_elements
+from framesmith.graph.backends.overlapping_writes import share_elements
 
 BASE = torch.arange(400)
 

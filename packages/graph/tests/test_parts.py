@@ -5,11 +5,11 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from framesmith.graph.arguments import EXAMPLE
-from framesmith.graph.gradient_buckets import find_borders
+from framesmith.graph.backends.gradient_buckets import find_borders
+from framesmith.graph.backends.parts import PartsCall, _Step
+from framesmith.graph.nodes.arguments import EXAMPLE
+from framesmith.graph.operations.purity import IMPURE
 from framesmith.graph.options import GradientBuckets
-from framesmith.graph.parts import PartsCall, _Step
-from framesmith.graph.purity import IMPURE
 
 WEIGHTS = [torch.nn.Parameter(torch.ones(4, 4)) for _ in range(4)]
 SIZE = WEIGHTS[0].numel() * 4

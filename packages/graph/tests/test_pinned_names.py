@@ -3,7 +3,7 @@
 import torch
 from torch import fx
 
-from framesmith.graph.module_calls import make_plain
+from framesmith.graph.running.module_calls import make_plain
 
 X = torch.tensor([-1.0, 2.0])
 

@@ -7,10 +7,10 @@ import torch
 from torch import fx
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from framesmith.graph import numbers, plain_numbers
-from framesmith.graph.arguments import EXAMPLE
-from framesmith.graph.number_calls import with_numbers
-from framesmith.graph.plain_numbers import use_plain_numbers
+from framesmith.graph.nodes.arguments import EXAMPLE
+from framesmith.graph.python_numbers import numbers, plain_numbers
+from framesmith.graph.python_numbers.number_calls import with_numbers
+from framesmith.graph.python_numbers.plain_numbers import use_plain_numbers
 from framesmith.graph.replacing_backends import OperationsReplaced
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import fx
 
-from framesmith.graph.quick_nodes import copy_node, new_input
+from framesmith.graph.nodes.quick_nodes import copy_node, new_input
 
 CALLS = [
     ("call_function", torch.relu),

@@ -8,10 +8,10 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from framesmith.graph import Recorder
-from framesmith.graph.arguments import example
-from framesmith.graph.metadata_changes import MetadataChanges, metadata_of
-from framesmith.graph.new_fakes import NewFakes
-from framesmith.graph.outline import outline
+from framesmith.graph.fakes.metadata_changes import MetadataChanges, metadata_of
+from framesmith.graph.fakes.new_fakes import NewFakes
+from framesmith.graph.nodes.arguments import example
+from framesmith.graph.passes.outline import outline
 from framesmith.guards.sources import Local
 
 INVOKE = torch.ops.higher_order.invoke_subgraph

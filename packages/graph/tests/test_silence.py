@@ -8,7 +8,7 @@ import warnings
 import pytest
 import torch
 
-from framesmith.graph.silence import SILENCE
+from framesmith.graph.environment.silence import SILENCE
 
 
 def test_a_warning_is_heard_outside_only():

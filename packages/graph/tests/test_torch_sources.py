@@ -3,7 +3,7 @@
 import copy
 import pickle
 
-from framesmith.graph.torch_sources import SourceNames, TorchSource, unwrap
+from framesmith.graph.fakes.torch_sources import SourceNames, TorchSource, unwrap
 from framesmith.guards.sources import Local
 
 

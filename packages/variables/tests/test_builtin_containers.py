@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 import pytest
 from support import same_methods
 
-from framesmith.graph.breaks import GraphBreak
+from framesmith.graph.breaks.breaks import GraphBreak
 
 VALUES = [0, 1, 2, True, 1.0, "a", "b", None, (1, 2), -3]
 

@@ -1,6 +1,6 @@
 """The front door: `from framesmith import frontend; frontend.compile(fn)`."""
 
-from framesmith.graph.collector_during_import import pause_collector_for_import
+from framesmith.graph.environment.collector_during_import import pause_collector_for_import
 
 with pause_collector_for_import():
     from framesmith.frontend.api import compile, reset, uncompile
@@ -39,7 +39,7 @@ with pause_collector_for_import():
     from framesmith.frontend.known_functions import graph_break, is_compiling
     from framesmith.frontend.options import config
     from framesmith.frontend.tracing.strict_breaks import error_on_graph_break
-    from framesmith.graph.backend import list_backends, register_backend
+    from framesmith.graph.backends.backend import list_backends, register_backend
 
 __all__ = [
     "BackendFailed",

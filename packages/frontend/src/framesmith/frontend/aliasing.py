@@ -12,7 +12,7 @@ from itertools import combinations
 import torch
 
 from framesmith.graph import CompiledSubgraph
-from framesmith.graph.inputs import parts_of
+from framesmith.graph.inputs.inputs import parts_of
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import (
     DistinctObjects,

@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.near_misses import near_miss
-from framesmith.graph.backend import list_backends
+from framesmith.graph.backends.backend import list_backends
 from framesmith.guards.kinds.base import describe_value
 
 A_CALLABLE = "a function, method, class, callable object or torch.nn.Module"

@@ -54,11 +54,11 @@ from framesmith.frontend.tracing.trace_end import BreakBefore, EntryPostponed, F
 from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
-from framesmith.graph.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSION
-from framesmith.graph.breaks import BreakKind
-from framesmith.graph.failures import Replay
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSION
+from framesmith.graph.breaks.breaks import BreakKind
+from framesmith.graph.environment.trace_numbers import TraceName
 from framesmith.graph.replacing_backends import OperationsReplaced
-from framesmith.graph.trace_numbers import TraceName
+from framesmith.graph.running.failures import Replay
 from framesmith.guards import Guard, GuardSet, Reason
 from framesmith.guards.kinds import GlobalState
 from framesmith.variables.blocks.calls import BlockCalls

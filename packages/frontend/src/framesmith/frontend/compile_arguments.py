@@ -12,8 +12,13 @@ from framesmith.frontend.errors import InvalidArgument, UnsupportedInterpreter
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.torch_settings import default_backend
-from framesmith.graph.backend import inductor_option_type, inductor_options, is_known_backend, list_backends
-from framesmith.graph.errors import UnknownBackend
+from framesmith.graph.backends.backend import (
+    inductor_option_type,
+    inductor_options,
+    is_known_backend,
+    list_backends,
+)
+from framesmith.graph.breaks.errors import UnknownBackend
 from framesmith.graph.options import Backend
 from framesmith.guards.kinds.base import describe_value, show_value
 

@@ -22,7 +22,7 @@ from framesmith.frontend.errors import InvalidArgument
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.compiled import call_owner, original_of

@@ -15,7 +15,7 @@ from framesmith.frontend.errors import DynamicSizeFixed, InvalidArgument, SizeOu
 from framesmith.frontend.options import current_config
 from framesmith.frontend.torch_settings import warn_once
 from framesmith.frontend.user_lines import function_text, with_source
-from framesmith.graph.shape_guards import Specialized
+from framesmith.graph.shapes.shape_guards import Specialized
 from framesmith.guards import Scope, Source
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources.tensors import TensorSize

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from framesmith.frontend.user_lines import UserLocation, innermost_place, stack_text
 from framesmith.graph import GraphBreak
-from framesmith.graph.errors import BackendFailed, UnknownBackend
+from framesmith.graph.breaks.errors import BackendFailed, UnknownBackend
 from framesmith.guards.words import write_count
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Final, final
 
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
-from framesmith.graph.captured_only import AS_CAPTURED
+from framesmith.graph.backends.captured_only import AS_CAPTURED
 from framesmith.guards import GuardSet
 
 TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "bytecode")

@@ -28,7 +28,7 @@ from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.user_lines import place_text, with_source
-from framesmith.graph.shape_guards import Specialized
+from framesmith.graph.shapes.shape_guards import Specialized
 from framesmith.guards import first_failure
 
 

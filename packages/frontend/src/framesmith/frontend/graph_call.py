@@ -4,8 +4,8 @@ from framesmith.frontend.generated.functions import Line
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.recovery import Recovery
 from framesmith.graph import CompiledSubgraph
-from framesmith.graph.failures import GraphFailed
-from framesmith.graph.leaf_inputs import read_marks
+from framesmith.graph.inputs.leaf_inputs import read_marks
+from framesmith.graph.running.failures import GraphFailed
 from framesmith.guards import GuardSet
 from framesmith.guards.families import pack_inputs
 from framesmith.guards.names import PREFIX

@@ -12,7 +12,7 @@ from torch.optim.optimizer import _use_grad_for_differentiable
 
 from framesmith.frontend.argument_checks import check_text
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import EXPLICIT, NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import EXPLICIT, NATIVE_CALL
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core import Constant, PendingCall, Rows, TraceContext, Tracker
 

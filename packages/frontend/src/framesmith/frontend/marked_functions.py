@@ -4,7 +4,7 @@ from typing import Final
 
 from framesmith.frontend.errors import ForbiddenInGraph
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, UNSUPPORTED_ARGUMENT
 from framesmith.guards.kinds import Identical
 from framesmith.variables.callables.functions import MARKED_CALLS, FunctionTracker
 from framesmith.variables.core import Arguments, Keywords, Rows, TraceContext, Tracker

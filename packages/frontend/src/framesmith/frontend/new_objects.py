@@ -11,8 +11,8 @@ from torch import fx
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import BreakBefore
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
-from framesmith.graph.failures import STEP, Unrecoverable
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
+from framesmith.graph.running.failures import STEP, Unrecoverable
 from framesmith.guards import Guard, Member, Scope, Source
 from framesmith.guards.scope import Readable
 from framesmith.guards.sources import NewObject, is_made

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol, final
 
 from framesmith.frontend.near_misses import near_miss
 from framesmith.frontend.torch_settings import find_changed_settings, is_disabled_by_environment
-from framesmith.graph.dynamic_dims import DynamicPolicy
 from framesmith.graph.options import Backend, GraphOptions
+from framesmith.graph.shapes.dynamic_dims import DynamicPolicy
 from framesmith.guards.kinds.base import describe_value, show_value
 
 

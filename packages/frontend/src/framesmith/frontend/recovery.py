@@ -22,9 +22,9 @@ from framesmith.frontend.new_objects import add_made, check_made
 from framesmith.frontend.options import TracePolicy, current_config
 from framesmith.frontend.reports import GOES_ON, report_bug
 from framesmith.frontend.tracing.replanning import TraceManner
-from framesmith.graph.ambient import leave_blocks
-from framesmith.graph.failures import Failures, GraphFailed, Replay, Unrecoverable
-from framesmith.graph.leaf_inputs import restored_marks
+from framesmith.graph.environment.ambient import leave_blocks
+from framesmith.graph.inputs.leaf_inputs import restored_marks
+from framesmith.graph.running.failures import Failures, GraphFailed, Replay, Unrecoverable
 from framesmith.guards import Scope, Source
 from framesmith.guards.sources import NewObject
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol, final
 
 from framesmith.frontend.errors import RecompileError
 from framesmith.frontend.torch_settings import warn_once
-from framesmith.graph.dynamo_package import call_when_loaded
+from framesmith.graph.environment.dynamo_package import call_when_loaded
 from framesmith.graph.options import Backend
 
 _STANCE_MODULE: Final = "torch._dynamo.eval_frame"

@@ -16,26 +16,30 @@ from torch import fx
 from torch.fx.experimental import _config as fx_config
 from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
-from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, example
-from framesmith.graph.backend import require_values
-from framesmith.graph.captured_module import CapturedModule, run_form
-from framesmith.graph.captured_only import AS_CAPTURED, why_captured
-from framesmith.graph.default_devices import outside_of_blocks
-from framesmith.graph.equal_calls import equal_calls_kept
-from framesmith.graph.errors import BackendFailed
-from framesmith.graph.failures import Failures
-from framesmith.graph.forbidden_views import (
+from framesmith.graph.backends.backend import require_values
+from framesmith.graph.backends.captured_only import AS_CAPTURED, why_captured
+from framesmith.graph.backends.equal_calls import equal_calls_kept
+from framesmith.graph.backends.forbidden_views import (
     find_forbidden_views,
     restore_forbidden_views,
 )
-from framesmith.graph.inference_blocks import (
+from framesmith.graph.backends.kept_values import keep_what_inputs_give
+from framesmith.graph.backends.parts import compile_parts
+from framesmith.graph.backends.unused_operations import witness_unused
+from framesmith.graph.backends.written_reads import find_reads, keep_reads
+from framesmith.graph.breaks.errors import BackendFailed
+from framesmith.graph.environment.ambient import Ambient
+from framesmith.graph.environment.default_devices import outside_of_blocks
+from framesmith.graph.environment.inference_blocks import (
     enter_inference_mode,
     is_block_switch,
     leave_inference_mode,
     replace_blocks,
 )
-from framesmith.graph.inputs import (
+from framesmith.graph.environment.module_texts import forget_source, source_name
+from framesmith.graph.environment.random_states import unseen_draws
+from framesmith.graph.fakes.plain_inputs import BackendContext
+from framesmith.graph.inputs.inputs import (
     Input,
     for_backend,
     is_subclass,
@@ -43,23 +47,24 @@ from framesmith.graph.inputs import (
     needs_plain_form,
     replaces_operations,
 )
-from framesmith.graph.kept_values import keep_what_inputs_give
-from framesmith.graph.lasting_inputs import mark_lasting_inputs
-from framesmith.graph.module_calls import make_plain
-from framesmith.graph.module_texts import forget_source, source_name
+from framesmith.graph.inputs.lasting_inputs import mark_lasting_inputs
+from framesmith.graph.nodes.arguments import EXAMPLE, example
+from framesmith.graph.operations.purity import IMPURE
 from framesmith.graph.options import BackendCall, GraphOptions
-from framesmith.graph.outline import Group, outline
-from framesmith.graph.parts import compile_parts
-from framesmith.graph.plain_inputs import BackendContext
-from framesmith.graph.plain_numbers import use_plain_numbers
-from framesmith.graph.prune import collapse_grad_switches, drop_dead_nodes, drop_unused_inputs, has_work
-from framesmith.graph.purity import IMPURE
-from framesmith.graph.random_states import unseen_draws
+from framesmith.graph.passes.outline import Group, outline
+from framesmith.graph.passes.prune import (
+    collapse_grad_switches,
+    drop_dead_nodes,
+    drop_unused_inputs,
+    has_work,
+)
+from framesmith.graph.passes.verify import verify
+from framesmith.graph.python_numbers.plain_numbers import use_plain_numbers
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
-from framesmith.graph.shape_env import ShapeEnvAdapter
-from framesmith.graph.unused_operations import witness_unused
-from framesmith.graph.verify import verify
-from framesmith.graph.written_reads import find_reads, keep_reads
+from framesmith.graph.running.captured_module import CapturedModule, run_form
+from framesmith.graph.running.failures import Failures
+from framesmith.graph.running.module_calls import make_plain
+from framesmith.graph.shapes.shape_env import ShapeEnvAdapter
 from framesmith.guards.sources.base import Source
 
 _CLASS: Final = "FramesmithGraph"

@@ -14,25 +14,22 @@ import torch._guards
 from torch import fx
 
 from framesmith.graph import finish as finishing
-from framesmith.graph.ambient import Ambient
-from framesmith.graph.arguments import EXAMPLE, Argument, prepare
-from framesmith.graph.attributes import Attributes
-from framesmith.graph.break_kinds import BACKEND_LIMIT
-from framesmith.graph.breaks import GraphBreak
-from framesmith.graph.data_errors import FallibleWatch, fails_on_data
-from framesmith.graph.dead_histories import detach_dead, restore_histories
-from framesmith.graph.dynamic_dims import DynamicDims
-from framesmith.graph.errors import RecorderMisuse
-from framesmith.graph.execution import Execution, check_views, check_writes, execute
-from framesmith.graph.failures import STEP, Failures, changes
-from framesmith.graph.fake_tensors import Snapshot, restore
+from framesmith.graph.backends.dead_histories import detach_dead, restore_histories
+from framesmith.graph.backends.inference_results import as_inference_tensors
+from framesmith.graph.backends.sizes_of_views import add_sizes_of_views
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
+from framesmith.graph.breaks.breaks import GraphBreak
+from framesmith.graph.breaks.errors import RecorderMisuse
+from framesmith.graph.environment.ambient import Ambient
+from framesmith.graph.environment.inference_blocks import open_blocks, outside_blocks
+from framesmith.graph.environment.silence import SILENCE
+from framesmith.graph.environment.trace_numbers import TraceName, TraceNumbers
+from framesmith.graph.fakes.execution import Execution, check_views, check_writes, execute
+from framesmith.graph.fakes.fake_tensors import Snapshot, restore
+from framesmith.graph.fakes.infer import COMPUTE, CallKind, operation_name
+from framesmith.graph.fakes.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.finish import CompiledSubgraph
-from framesmith.graph.float_decisions import check_floats
-from framesmith.graph.formulas import source_of
-from framesmith.graph.infer import COMPUTE, CallKind, operation_name
-from framesmith.graph.inference_blocks import open_blocks, outside_blocks
-from framesmith.graph.inference_results import as_inference_tensors
-from framesmith.graph.inputs import (
+from framesmith.graph.inputs.inputs import (
     Input,
     Inputs,
     check_wrappers,
@@ -41,24 +38,27 @@ from framesmith.graph.inputs import (
     placeholder_name,
     refuse_inference_leaf,
 )
-from framesmith.graph.marker import Marker, tensors_of
-from framesmith.graph.metadata_changes import MetadataChanges, metadata_of
-from framesmith.graph.nesting import NestedRecording
+from framesmith.graph.inputs.storage_offsets import StorageOffsets
+from framesmith.graph.inputs.verify_numbers import verify_numbers
+from framesmith.graph.inputs.writes import Writes
+from framesmith.graph.nodes.arguments import EXAMPLE, Argument, prepare
+from framesmith.graph.nodes.attributes import Attributes
+from framesmith.graph.nodes.subgraph import BODY, Subgraph, Use
+from framesmith.graph.operations.data_errors import FallibleWatch, fails_on_data
+from framesmith.graph.operations.purity import IMPURE, may_mutate
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
-from framesmith.graph.purity import IMPURE, may_mutate
-from framesmith.graph.repetition import Repetition, Stacks, is_operation
+from framesmith.graph.python_numbers.float_decisions import check_floats
+from framesmith.graph.recording.marker import Marker, tensors_of
+from framesmith.graph.recording.nesting import NestedRecording
+from framesmith.graph.recording.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.replacing_backends import Reliance
-from framesmith.graph.shape_env import Place, ShapeEnvAdapter
-from framesmith.graph.shape_guards import OFFSET_READ, ShapeRelations, Specialized
-from framesmith.graph.silence import SILENCE
-from framesmith.graph.sizes_of_views import add_sizes_of_views
-from framesmith.graph.storage_offsets import StorageOffsets
-from framesmith.graph.subgraph import BODY, Subgraph, Use
-from framesmith.graph.symbols import SymbolNodes, refuse_fixed
-from framesmith.graph.trace_numbers import TraceName, TraceNumbers
-from framesmith.graph.tracing_span import TracingSpan
-from framesmith.graph.verify_numbers import verify_numbers
-from framesmith.graph.writes import Writes
+from framesmith.graph.running.failures import STEP, Failures, changes
+from framesmith.graph.shapes.dynamic_dims import DynamicDims
+from framesmith.graph.shapes.formulas import source_of
+from framesmith.graph.shapes.shape_env import Place, ShapeEnvAdapter
+from framesmith.graph.shapes.shape_guards import OFFSET_READ, ShapeRelations, Specialized
+from framesmith.graph.shapes.symbols import SymbolNodes, refuse_fixed
+from framesmith.graph.shapes.tracing_span import TracingSpan
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
 from framesmith.guards.plain_tensors import PLAIN_TENSORS

@@ -19,7 +19,7 @@ from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.tracing.trace_end import EntryPostponed
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNINITIALIZED
+from framesmith.graph.breaks.break_kinds import UNINITIALIZED
 from framesmith.graph.options import Backend
 from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 

@@ -21,7 +21,7 @@ from framesmith.frontend.dynamic_marks import (
 )
 from framesmith.frontend.options import current_config
 from framesmith.frontend.tracing.parameter_names import is_variable
-from framesmith.graph.dynamic_dims import Dim, DynamicDims
+from framesmith.graph.shapes.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Examination, Failure, GuardSet, Scope, Source, all_failures
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.sources import Local

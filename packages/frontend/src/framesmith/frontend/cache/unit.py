@@ -59,10 +59,10 @@ from framesmith.frontend.tracing.trace_end import EntryPostponed
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
-from framesmith.graph.break_kinds import INTERNAL_ERROR
-from framesmith.graph.failures import GraphFailed
-from framesmith.graph.interruptions import cut_to_handler, is_of_signal_handler
+from framesmith.graph.breaks.break_kinds import INTERNAL_ERROR
+from framesmith.graph.breaks.interruptions import cut_to_handler, is_of_signal_handler
 from framesmith.graph.options import Backend
+from framesmith.graph.running.failures import GraphFailed
 from framesmith.guards import Examination, Failure, GuardSet, Scope, examine, first_failure
 from framesmith.variables.objects.exception_chains import raise_unchained
 

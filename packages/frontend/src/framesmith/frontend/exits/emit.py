@@ -23,7 +23,7 @@ from framesmith.frontend.tracing.trace_end import BreakBefore, Finished, ResumeH
 from framesmith.frontend.tracing.unseen_ends import guard_unseen_ends
 from framesmith.frontend.tracing.user_stack import location
 from framesmith.frontend.tracing.value_ends import keep_until_replayed
-from framesmith.graph.failures import Replay
+from framesmith.graph.running.failures import Replay
 from framesmith.variables.core import TraceContext, Tracker
 
 

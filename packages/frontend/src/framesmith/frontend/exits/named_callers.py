@@ -23,7 +23,7 @@ from framesmith.frontend.tracing.frame_places import places_of
 from framesmith.frontend.tracing.library_calls import is_library_code
 from framesmith.frontend.tracing.machine import Frame
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, PRINT_OR_LOG
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, PRINT_OR_LOG
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import DIRECTIVES, FunctionTracker
 from framesmith.variables.callables.methods import BoundMethod

@@ -21,8 +21,8 @@ from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, NativeWriter
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import INTROSPECTION
-from framesmith.graph.failures import Replay
+from framesmith.graph.breaks.break_kinds import INTROSPECTION
+from framesmith.graph.running.failures import Replay
 from framesmith.guards.names import PREFIX
 from framesmith.variables.callables.cached_functions import finish_call, has_broken
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code

@@ -23,7 +23,7 @@ from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.opcodes.table import Outcome
 from framesmith.frontend.tracing.resume_points import FrameSnapshot, take_snapshot
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import GENERATOR
+from framesmith.graph.breaks.break_kinds import GENERATOR
 from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.core import Null, Tracker
 

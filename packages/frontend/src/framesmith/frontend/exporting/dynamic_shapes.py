@@ -13,7 +13,7 @@ import torch
 
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.errors import ExportError
-from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Scope, Source
 from framesmith.guards.kinds.base import describe_value
 

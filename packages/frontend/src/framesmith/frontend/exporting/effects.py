@@ -7,7 +7,7 @@ from framesmith.frontend.errors import ExportError
 from framesmith.frontend.tracing.trace_end import RunRestNatively, TraceEnd
 from framesmith.frontend.tracing.user_stack import user_location
 from framesmith.frontend.user_lines import place_text
-from framesmith.graph.shape_guards import Specialized
+from framesmith.graph.shapes.shape_guards import Specialized
 from framesmith.variables.core import Tracker
 
 

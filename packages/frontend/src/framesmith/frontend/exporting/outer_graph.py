@@ -28,7 +28,7 @@ from framesmith.frontend.exporting.input_check import InputCheck
 from framesmith.frontend.exporting.named_sizes import SizeRelation
 from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer, inline_graph, node_of
 from framesmith.frontend.generated.dispatcher import Signature
-from framesmith.graph.failures import GraphFailed
+from framesmith.graph.running.failures import GraphFailed
 from framesmith.guards import Guard, Source
 from framesmith.guards.kinds.base import describe_value
 from framesmith.guards.kinds.tensor import TensorIs

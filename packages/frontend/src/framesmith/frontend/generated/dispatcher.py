@@ -25,7 +25,7 @@ from framesmith.frontend.generated.functions import (
 from framesmith.frontend.generated.tail_calls import run_tail_calls, strip_our_frames
 from framesmith.frontend.generated.verification import check_guards
 from framesmith.frontend.stances import PROBE
-from framesmith.graph.failures import GraphFailed
+from framesmith.graph.running.failures import GraphFailed
 from framesmith.guards import MISSES, compile_guards
 from framesmith.guards.names import PREFIX, Constants
 

@@ -12,7 +12,7 @@ from typing import Final, final
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Scope, Source
 from framesmith.guards.class_lookup import is_immutable
 from framesmith.guards.comparison import is_immutable_constant

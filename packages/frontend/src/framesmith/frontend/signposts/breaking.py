@@ -14,8 +14,8 @@ import torch
 from framesmith.frontend.signposts.definitions import definitions, layers, path_in_package
 from framesmith.frontend.signposts.tables import Signpost
 from framesmith.graph import break_kinds
-from framesmith.graph.break_kinds import DATA_DEPENDENT_OUTPUT, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
-from framesmith.graph.breaks import BreakKind
+from framesmith.graph.breaks.break_kinds import DATA_DEPENDENT_OUTPUT, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
+from framesmith.graph.breaks.breaks import BreakKind
 
 _TAGGED: Final = (
     (torch.Tag.dynamic_output_shape, DATA_DEPENDENT_SHAPE),

@@ -20,7 +20,7 @@ from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts.definitions import in_checkout, path_in_package
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.graph import break_kinds
-from framesmith.graph.breaks import BreakKind
+from framesmith.graph.breaks.breaks import BreakKind
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core.table import CALLS, callable_name
 from framesmith.variables.core.wrap_rules import EXACT

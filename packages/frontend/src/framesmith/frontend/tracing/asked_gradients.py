@@ -18,9 +18,9 @@ from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import BreakBefore
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import BACKWARD_CALL
-from framesmith.graph.failures import STEP
+from framesmith.graph.breaks.break_kinds import BACKWARD_CALL
+from framesmith.graph.nodes.arguments import example
+from framesmith.graph.running.failures import STEP
 from framesmith.variables.core import TraceContext
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.tensors.tensors import TensorTracker

@@ -25,7 +25,7 @@ from framesmith.frontend.generated.synthetic_frames import FramePlace, make_synt
 from framesmith.frontend.tracing.frame_places import places_of
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import PRINT_OR_LOG
+from framesmith.graph.breaks.break_kinds import PRINT_OR_LOG
 from framesmith.guards.class_lookup import is_heap_type
 from framesmith.guards.kinds import KeysAre, ShowsWarningsPlainly, TypeIs
 from framesmith.guards.sources import Attribute, Pinned

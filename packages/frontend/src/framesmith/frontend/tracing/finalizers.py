@@ -16,7 +16,7 @@ import torch
 from framesmith.frontend.tracing.machine import Frame, Machine
 from framesmith.frontend.tracing.value_end_state import EndingValue
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CONTEXT_MANAGER, GENERATOR, VALUE_ENDS
+from framesmith.graph.breaks.break_kinds import CONTEXT_MANAGER, GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup, weak_offset
 from framesmith.guards.finalized import CHAINS, holds_finalized, is_finalized, leads_to_any

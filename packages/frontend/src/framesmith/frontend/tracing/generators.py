@@ -14,7 +14,7 @@ from framesmith.frontend.tracing.finalizers import held_by, runs_finalizer
 from framesmith.frontend.tracing.frame_layout import layout_of, values_in_slots
 from framesmith.frontend.tracing.machine import Frame, Machine, is_stop_iteration, saved_exception
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import GENERATOR
+from framesmith.graph.breaks.break_kinds import GENERATOR
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded, generator_close

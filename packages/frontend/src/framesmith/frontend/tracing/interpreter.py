@@ -26,8 +26,8 @@ from framesmith.frontend.tracing.trace_end import (
 )
 from framesmith.frontend.tracing.value_ends import check_lost_values, is_making_function, observe_changes
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
-from framesmith.graph.errors import FakeFailure
+from framesmith.graph.breaks.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.errors import FakeFailure
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
 from framesmith.variables.callables.generators import Returned, Yielded, run_step
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code

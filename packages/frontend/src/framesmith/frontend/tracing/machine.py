@@ -14,7 +14,7 @@ from framesmith.bytecode.meaning import NULL_FIRST, Operation, Reading, read
 from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration
 from framesmith.frontend.tracing.value_end_state import ValueEnds
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import RECURSION, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import RECURSION, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.literals import literal
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker

@@ -14,10 +14,10 @@ from torch import fx
 from framesmith.frontend.tracing.frame_layout import live_names
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT, FAILURE_INSIDE
-from framesmith.graph.data_errors import changes_form_of_input, may_raise
-from framesmith.graph.failures import STEP, Replay, changes
-from framesmith.graph.purity import is_collective
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, FAILURE_INSIDE
+from framesmith.graph.operations.data_errors import changes_form_of_input, may_raise
+from framesmith.graph.operations.purity import is_collective
+from framesmith.graph.running.failures import STEP, Replay, changes
 from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.graph_nodes.graph_values import GraphValue

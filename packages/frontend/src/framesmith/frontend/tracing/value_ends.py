@@ -30,7 +30,7 @@ from framesmith.frontend.tracing.machine import Frame, Machine, SavedException
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.tracing.value_end_state import EndingValue
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import VALUE_ENDS
+from framesmith.graph.breaks.break_kinds import VALUE_ENDS
 from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, static_lookup
 from framesmith.guards.finalized import ends_unseen
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed

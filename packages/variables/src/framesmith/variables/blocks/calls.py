@@ -16,7 +16,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.errors import FakeFailure
+from framesmith.graph.breaks.errors import FakeFailure
 from framesmith.guards import Source
 from framesmith.guards.source_index import SourceIndex
 from framesmith.variables.blocks.instances import adopt, find_match

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from framesmith.graph.metadata_changes import same_number
+from framesmith.graph.fakes.metadata_changes import same_number
 from framesmith.guards.comparison import same_constant
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, Lazy, Tracker

@@ -12,9 +12,9 @@ from typing import final
 import torch
 from torch import fx
 
-from framesmith.graph.arguments import example, operands_of
-from framesmith.graph.arguments import tensors_in as fakes_in
-from framesmith.graph.repetition import can_repeat, is_operation, may_fail_midway
+from framesmith.graph.nodes.arguments import example, operands_of
+from framesmith.graph.nodes.arguments import tensors_in as fakes_in
+from framesmith.graph.recording.repetition import can_repeat, is_operation, may_fail_midway
 from framesmith.guards import Family, Guard, Source
 from framesmith.guards.families import FEWEST, members_by_family
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject, TensorIs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.graph.breaks.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.dict_items import DictItem, DictItems
 from framesmith.variables.builtin_types.iterators import IteratorTracker

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import overrides
 from framesmith.guards.kinds import TypeIs

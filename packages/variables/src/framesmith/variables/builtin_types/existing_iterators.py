@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.graph.breaks.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.iterators import (
     can_clone,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Final, Protocol, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.graph.breaks.break_kinds import UNKNOWN_ITERATOR
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.core.base import TraceContext, Tracker, Writer
 from framesmith.variables.core.builtin_methods import builtin_attribute

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, NoReturn, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNKNOWN_ITERATOR, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import UNKNOWN_ITERATOR, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.kinds import LengthIs, TypeIs
 from framesmith.guards.sources import Item

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import IMPORT, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.kinds import HasKey, Identical
 from framesmith.guards.sources import Item, Pinned

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Protocol, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNKNOWN_ITERATOR
+from framesmith.graph.breaks.break_kinds import UNKNOWN_ITERATOR
 from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.builtin_types.set_items import is_exact

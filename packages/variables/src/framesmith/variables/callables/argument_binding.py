@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import CodeType
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import ASYNC_FRAME, CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import ASYNC_FRAME, CALL_SIGNATURE
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import (

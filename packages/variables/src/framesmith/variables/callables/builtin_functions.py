@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Final
 
 from framesmith.graph import BreakKind, GraphBreak, register
-from framesmith.graph.break_kinds import INTROSPECTION, PRINT_OR_LOG, SYSTEM_CALL
+from framesmith.graph.breaks.break_kinds import INTROSPECTION, PRINT_OR_LOG, SYSTEM_CALL
 from framesmith.guards.class_lookup import class_name, defines, derives, overrides, static_lookup
 from framesmith.variables.builtin_types.iterators import TUPLE_REVERSED, ReversedIterator, unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker, reverse_tuple

@@ -8,7 +8,7 @@ from types import CodeType, FunctionType, GetSetDescriptorType, MemberDescriptor
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import DISABLED, NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import DISABLED, NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.imported import is_imported
 from framesmith.guards.kinds import CodeIs, HasInstanceAttribute, Identical, TypeIs

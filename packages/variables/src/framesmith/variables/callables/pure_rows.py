@@ -19,7 +19,7 @@ from typing import Final
 from torch.torch_version import TorchVersion
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.kinds import Identical
 from framesmith.variables.core import Constant

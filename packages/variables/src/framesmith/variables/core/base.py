@@ -20,8 +20,8 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak, Recorder
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
-from framesmith.graph.dynamic_dims import DynamicPolicy
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.shapes.dynamic_dims import DynamicPolicy
 from framesmith.guards import Guard, GuardSet, Reason, Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject

@@ -20,7 +20,7 @@ from types import (
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, SYSTEM_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, SYSTEM_CALL
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     class_name,

@@ -13,7 +13,7 @@ from types import WrapperDescriptorType
 from typing import Final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasInstanceAttribute, TypeIs

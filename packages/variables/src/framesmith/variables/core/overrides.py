@@ -11,7 +11,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.words import a_type
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE, DISABLED
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE, DISABLED
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Registry, Table
 from framesmith.variables.core.torch_rules import is_disallowed

@@ -6,7 +6,7 @@ The specialization policy says which they are; a trace passes them on unread, or
 from typing import NoReturn
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CHANGING_VALUE
+from framesmith.graph.breaks.break_kinds import CHANGING_VALUE
 from framesmith.guards import Source
 from framesmith.variables.core.base import TraceContext, Tracker
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from framesmith.graph.inputs import is_subclass
+from framesmith.graph.inputs.inputs import is_subclass
 from framesmith.guards import Source
 from framesmith.guards.kinds import Present
 from framesmith.guards.sources import Attribute

@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, NATIVE_CALL
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker

@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer

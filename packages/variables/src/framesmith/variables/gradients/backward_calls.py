@@ -10,9 +10,9 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKWARD_CALL
-from framesmith.graph.execution import storage_of
-from framesmith.graph.histories import has_gaps, is_laid_out_alike, lay_out
+from framesmith.graph.breaks.break_kinds import BACKWARD_CALL
+from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.fakes.histories import has_gaps, is_laid_out_alike, lay_out
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows

@@ -5,7 +5,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from framesmith.graph import BreakKind, GraphBreak, register
-from framesmith.graph.histories import find_leaves
-from framesmith.graph.tensor_hooks import hooked
+from framesmith.graph.fakes.histories import find_leaves
+from framesmith.graph.operations.tensor_hooks import hooked
 from framesmith.guards.kinds import NoNodeHooks, TensorProperty
 from framesmith.guards.plain_tensors import read_unasked
 from framesmith.variables.core import Constant, TraceContext, Tracker

@@ -10,8 +10,8 @@ import torch
 from torch.utils.hooks import RemovableHandle
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKWARD_CALL, NATIVE_CALL
-from framesmith.graph.tensor_hooks import HookSlot, attach_hook
+from framesmith.graph.breaks.break_kinds import BACKWARD_CALL, NATIVE_CALL
+from framesmith.graph.operations.tensor_hooks import HookSlot, attach_hook
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources import NewObject
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, raise_observed

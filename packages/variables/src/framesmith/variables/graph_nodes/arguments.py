@@ -6,7 +6,7 @@ from typing import Final, NoReturn
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker

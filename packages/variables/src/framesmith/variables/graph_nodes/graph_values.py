@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.registry import Table
 

@@ -15,7 +15,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import MISSING, qualified_name
 from framesmith.guards.kinds import ClassAttribute
 from framesmith.guards.sources import Pinned

@@ -16,18 +16,23 @@ from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
 from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, NumbersNeeded, register
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import (
+from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     CHANGING_VALUE,
     TENSOR_ITEM,
     UNSUPPORTED_ARGUMENT,
     UNSUPPORTED_VALUE,
 )
-from framesmith.graph.default_devices import entered_modes
-from framesmith.graph.infer import CallKind, operation_name, translate
-from framesmith.graph.number_calls import find_factors, find_numbers, round_numbers, with_numbers
-from framesmith.graph.purity import may_mutate
+from framesmith.graph.environment.default_devices import entered_modes
+from framesmith.graph.fakes.infer import CallKind, operation_name, translate
+from framesmith.graph.nodes.arguments import example
+from framesmith.graph.operations.purity import may_mutate
+from framesmith.graph.python_numbers.number_calls import (
+    find_factors,
+    find_numbers,
+    round_numbers,
+    with_numbers,
+)
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker

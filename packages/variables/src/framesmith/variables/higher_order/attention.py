@@ -13,8 +13,8 @@ from torch.fx.experimental.symbolic_shapes import has_free_unbacked_symbols
 from torch.fx.traceback import annotate
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
-from framesmith.graph.subgraph import Use
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
+from framesmith.graph.nodes.subgraph import Use
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.callables.polyfill_functions import polyfill_function

@@ -18,11 +18,11 @@ from torch.autograd.function import Function
 from torch.nn.modules._functions import BackwardHookFunction
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
-from framesmith.graph.arguments import tensors_in
-from framesmith.graph.break_kinds import BACKEND_LIMIT
-from framesmith.graph.dual_levels import open_levels
-from framesmith.graph.subgraph import Use
-from framesmith.graph.unused_operations import mark_draws
+from framesmith.graph.backends.unused_operations import mark_draws
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
+from framesmith.graph.environment.dual_levels import open_levels
+from framesmith.graph.nodes.arguments import tensors_in
+from framesmith.graph.nodes.subgraph import Use
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker

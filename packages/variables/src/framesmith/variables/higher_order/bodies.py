@@ -13,9 +13,9 @@ import torch
 from torch import fx
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example
-from framesmith.graph.data_errors import fails_on_data
-from framesmith.graph.purity import IMPURE
-from framesmith.graph.subgraph import BODY, Use
+from framesmith.graph.nodes.subgraph import BODY, Use
+from framesmith.graph.operations.data_errors import fails_on_data
+from framesmith.graph.operations.purity import IMPURE
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker

@@ -17,9 +17,9 @@ from torch.autograd.function import Function
 from torch.utils.checkpoint import CheckpointFunction
 
 from framesmith.graph import BreakKind, GraphBreak, NestedGraph, example, register
-from framesmith.graph.arguments import tensors_in
-from framesmith.graph.random_draws import checkpoint_with_random_numbers, draws_random_numbers
-from framesmith.graph.selective_checkpoint import (
+from framesmith.graph.nodes.arguments import tensors_in
+from framesmith.graph.operations.random_draws import checkpoint_with_random_numbers, draws_random_numbers
+from framesmith.graph.operations.selective_checkpoint import (
     checkpoint_selectively,
     find_questions,
     set_decisions,

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import BreakKind, GraphBreak, register, unify
-from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker

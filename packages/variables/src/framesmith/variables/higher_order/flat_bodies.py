@@ -14,8 +14,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register
-from framesmith.graph.break_kinds import NATIVE_CALL
-from framesmith.graph.subgraph import Use
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
+from framesmith.graph.nodes.subgraph import Use
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function

@@ -12,8 +12,8 @@ import torch
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
 from framesmith.graph import BreakKind, GraphBreak
-from framesmith.graph.random_draws import checkpoint_with_random_numbers
-from framesmith.graph.selective_checkpoint import checkpoint_selectively
+from framesmith.graph.operations.random_draws import checkpoint_with_random_numbers
+from framesmith.graph.operations.selective_checkpoint import checkpoint_selectively
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.higher_order.bodies import TracedBody

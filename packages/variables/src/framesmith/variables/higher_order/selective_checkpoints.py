@@ -15,7 +15,7 @@ from torch.utils.checkpoint import (
 )
 
 from framesmith.graph import BreakKind, GraphBreak
-from framesmith.graph.selective_checkpoint import Decision, Question
+from framesmith.graph.operations.selective_checkpoint import Decision, Question
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.base import run_pending

@@ -12,7 +12,7 @@ from typing import Final, final
 
 import torch
 
-from framesmith.graph.histories import passes_through
+from framesmith.graph.fakes.histories import passes_through
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.tensors.tensors import TensorTracker

@@ -15,8 +15,9 @@ from torch import fx
 from torch._functorch import apis, eager_transforms, vmap
 from torch._functorch.predispatch import lazy_load_decompositions
 
-from framesmith.graph import BreakKind, GraphBreak, example, register, transforms
-from framesmith.graph.subgraph import Use
+from framesmith.graph import BreakKind, GraphBreak, example, register
+from framesmith.graph.nodes.subgraph import Use
+from framesmith.graph.operations import transforms
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function

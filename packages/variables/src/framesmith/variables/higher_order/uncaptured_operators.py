@@ -7,7 +7,7 @@ traced, they would give a flat tuple of tensors in place of the program's struct
 from typing import Final, NoReturn
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.rows import Rows

@@ -12,7 +12,7 @@ from torch.nn.modules import module as module_code
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNINITIALIZED, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import UNINITIALIZED, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import comes_first, static_lookup
 from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical

@@ -15,9 +15,9 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT
-from framesmith.graph.default_devices import are_tensors_on_cpu
-from framesmith.graph.execution import storage_of
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
+from framesmith.graph.environment.default_devices import are_tensors_on_cpu
+from framesmith.graph.fakes.execution import storage_of
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.builtin_types.lists import ListTracker

@@ -6,8 +6,8 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import TENSOR_INTERNALS
-from framesmith.graph.default_devices import are_tensors_on_cpu
+from framesmith.graph.breaks.break_kinds import TENSOR_INTERNALS
+from framesmith.graph.environment.default_devices import are_tensors_on_cpu
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows

@@ -18,7 +18,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import BreakKind, GraphBreak, register
-from framesmith.graph.data_errors import only_computes
+from framesmith.graph.operations.data_errors import only_computes
 
 numpy: Final = sys.modules.get("numpy")  # it is there when torch has imported it
 # The dtypes that both numpy and torch have, and `Tensor.numpy()` gives.

@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.guards.sources import CallResult

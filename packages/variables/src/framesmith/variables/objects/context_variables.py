@@ -11,7 +11,7 @@ from contextvars import ContextVar, Token
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import AmbientValue, Identical
 from framesmith.guards.sources import CallResult, Pinned

@@ -5,7 +5,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.guards.class_lookup import overrides
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.overrides import NAME, defines_override

@@ -8,7 +8,7 @@ import sys
 from typing import Final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
 from framesmith.guards.class_lookup import (
     compute_order,

@@ -11,7 +11,7 @@ from typing import Final, final
 
 import torch
 
-from framesmith.graph.deferred_package import load
+from framesmith.graph.environment.deferred_package import load
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     MISSING,

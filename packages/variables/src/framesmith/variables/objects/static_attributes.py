@@ -4,7 +4,7 @@ import inspect
 from typing import Final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows

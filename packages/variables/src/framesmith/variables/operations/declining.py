@@ -13,7 +13,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, overrides, owner_of, type_dict
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES

@@ -3,7 +3,7 @@
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import DATA_DEPENDENT_BRANCH, UNBACKED_GUARD
+from framesmith.graph.breaks.break_kinds import DATA_DEPENDENT_BRANCH, UNBACKED_GUARD
 from framesmith.variables.core.base import TraceContext, Tracker
 
 

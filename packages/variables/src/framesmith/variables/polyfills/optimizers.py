@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from framesmith.graph.numbers import as_number
+from framesmith.graph.python_numbers.numbers import as_number
 
 
 def get_value(x: torch.Tensor | float) -> torch.Tensor | float:

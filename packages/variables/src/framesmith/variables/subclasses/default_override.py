@@ -11,7 +11,7 @@ import torch
 from torch.overrides import get_default_nowrap_functions
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker

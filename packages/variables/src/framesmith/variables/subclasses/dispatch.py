@@ -21,8 +21,8 @@ import torch.nn.functional
 from torch._tensor import Tensor
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
-from framesmith.graph.inputs import layout_of
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.inputs.inputs import layout_of
 from framesmith.guards.class_lookup import MISSING, static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.builtin_types.dicts import make_dict_tracker

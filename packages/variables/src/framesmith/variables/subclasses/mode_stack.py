@@ -11,7 +11,7 @@ import torch
 from torch.utils._device import DeviceContext
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CONTEXT_MANAGER
+from framesmith.graph.breaks.break_kinds import CONTEXT_MANAGER
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.override_state import EnteredMode

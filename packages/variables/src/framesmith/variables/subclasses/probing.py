@@ -16,8 +16,8 @@ from torch import fx
 from torch.overrides import TorchFunctionMode
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_SUBCLASS
+from framesmith.graph.nodes.arguments import example
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.slices import SliceTracker

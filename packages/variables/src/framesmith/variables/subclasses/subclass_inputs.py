@@ -9,10 +9,10 @@ import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import UNINITIALIZED, UNSUPPORTED_SUBCLASS
-from framesmith.graph.dynamic_dims import DynamicDims
-from framesmith.graph.inputs import is_wrapper, parts_of
+from framesmith.graph.breaks.break_kinds import UNINITIALIZED, UNSUPPORTED_SUBCLASS
+from framesmith.graph.inputs.inputs import is_wrapper, parts_of
+from framesmith.graph.nodes.arguments import example
+from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.kinds import KeysAre, TensorIs, TypeIs
 from framesmith.guards.sources import InstanceItem

@@ -12,8 +12,8 @@ from typing import Final, final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_BRANCH, UNSUPPORTED_SUBCLASS
-from framesmith.graph.inputs import parts_of
+from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, DATA_DEPENDENT_BRANCH, UNSUPPORTED_SUBCLASS
+from framesmith.graph.inputs.inputs import parts_of
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, overrides, static_lookup
 from framesmith.guards.words import a_type

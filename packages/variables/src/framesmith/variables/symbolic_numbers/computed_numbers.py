@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeAlias, final, runtime_checkable
 import torch
 from torch import fx
 
-from framesmith.graph import numbers
+from framesmith.graph.python_numbers import numbers
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, ShapeExpression

@@ -13,7 +13,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.core import Constant, TraceContext, Tracker, fold
 from framesmith.variables.core.rows import Rows

@@ -3,7 +3,7 @@
 from typing import Final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import example
+from framesmith.graph.nodes.arguments import example
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, TypeIs
 from framesmith.variables.builtin_types.unspecialized_values import UnspecializedValue, may_stay_unspecialized

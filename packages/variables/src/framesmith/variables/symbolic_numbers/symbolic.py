@@ -14,7 +14,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNBACKED_GUARD, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import UNBACKED_GUARD, UNSUPPORTED_VALUE
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name

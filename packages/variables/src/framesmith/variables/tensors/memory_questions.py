@@ -13,9 +13,9 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import example, tensors_in
-from framesmith.graph.break_kinds import TENSOR_INTERNALS
-from framesmith.graph.execution import storage_of
+from framesmith.graph.breaks.break_kinds import TENSOR_INTERNALS
+from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.nodes.arguments import example, tensors_in
 from framesmith.graph.options import is_fixed
 from framesmith.guards.plain_tensors import PLAIN_TENSORS, read_unasked
 from framesmith.guards.sources import Attribute

@@ -14,8 +14,8 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
-from framesmith.graph.arguments import example
-from framesmith.graph.execution import storage_of
+from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.nodes.arguments import example
 from framesmith.graph.options import is_fixed
 from framesmith.guards.sources import NewObject
 from framesmith.variables.core import TraceContext

@@ -12,8 +12,8 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak, NumbersNeeded
-from framesmith.graph.arguments import examples
-from framesmith.graph.break_kinds import TENSOR_ITEM, UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import TENSOR_ITEM, UNSUPPORTED_ARGUMENT
+from framesmith.graph.nodes.arguments import examples
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker

@@ -8,10 +8,10 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
-from framesmith.graph.captured_only import HISTORY_ASKED
-from framesmith.graph.execution import storage_of
-from framesmith.graph.tensor_hooks import hooked
+from framesmith.graph.backends.captured_only import HISTORY_ASKED
+from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
+from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.operations.tensor_hooks import hooked
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
 from framesmith.guards.plain_tensors import PLAIN_TENSORS, read_unasked

@@ -10,10 +10,10 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak, Recorder
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import FAKE_INPUT, RANDOM_STATE
-from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.breaks.break_kinds import FAKE_INPUT, RANDOM_STATE
+from framesmith.graph.nodes.arguments import example
 from framesmith.graph.options import is_fixed
+from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.kinds import TensorIs, WeaklyIdentical
 from framesmith.variables.core import TraceContext, Tracker

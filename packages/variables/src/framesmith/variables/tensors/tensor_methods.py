@@ -5,7 +5,7 @@ from types import BuiltinMethodType, FunctionType, MethodType
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.variables.core import (
     Arguments,
     Constant,

@@ -9,15 +9,16 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
-from framesmith.graph import GraphBreak, NumbersNeeded, numbers
-from framesmith.graph.break_kinds import (
+from framesmith.graph import GraphBreak, NumbersNeeded
+from framesmith.graph.breaks.break_kinds import (
     ATTRIBUTE_STORE,
     DATA_DEPENDENT_OUTPUT,
     FAKE_INPUT,
     TENSOR_INTERNALS,
     UNSUPPORTED_VALUE,
 )
-from framesmith.graph.dynamic_dims import DynamicDims
+from framesmith.graph.python_numbers import numbers
+from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, defines, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute
@@ -422,7 +423,7 @@ _EXACT: Final = {"**": numbers.power, "/": numbers.divide}
 
 
 def is_number(tx: TraceContext, value: Tracker) -> bool:
-    """Whether eager has a number where the trace has this tensor (see `framesmith.graph.numbers`)."""
+    """Whether eager has a number where the trace has this tensor (see `framesmith.graph.python_numbers.numbers`)."""
     return (
         isinstance(value, TensorTracker)
         and _may_be_number(value.fake)

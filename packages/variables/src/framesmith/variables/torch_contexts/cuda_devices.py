@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CONTEXT_MANAGER
+from framesmith.graph.breaks.break_kinds import CONTEXT_MANAGER
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.core import Constant, TraceContext, Tracker

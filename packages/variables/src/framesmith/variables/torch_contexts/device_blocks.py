@@ -10,7 +10,7 @@ from typing import Final
 import torch
 from torch.utils._device import _device_constructors
 
-from framesmith.graph.default_devices import device_of_blocks
+from framesmith.graph.environment.default_devices import device_of_blocks
 from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows

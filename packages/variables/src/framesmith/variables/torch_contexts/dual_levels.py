@@ -17,8 +17,8 @@ from torch._functorch import predispatch
 from torch.autograd import forward_ad
 
 from framesmith.graph import BreakKind, GraphBreak, register
-from framesmith.graph.dual_levels import enter_dual_level, exit_dual_level, open_levels
-from framesmith.graph.purity import IMPURE
+from framesmith.graph.environment.dual_levels import enter_dual_level, exit_dual_level, open_levels
+from framesmith.graph.operations.purity import IMPURE
 from framesmith.variables.core import Constant, Setting, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import check_modes, record, record_node

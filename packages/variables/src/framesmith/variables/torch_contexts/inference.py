@@ -11,9 +11,9 @@ from typing import Final, final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT, CONTEXT_MANAGER
-from framesmith.graph.inference_blocks import enter_inference_mode, leave_inference_mode
-from framesmith.graph.purity import IMPURE
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, CONTEXT_MANAGER
+from framesmith.graph.environment.inference_blocks import enter_inference_mode, leave_inference_mode
+from framesmith.graph.operations.purity import IMPURE
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import (
     Arguments,

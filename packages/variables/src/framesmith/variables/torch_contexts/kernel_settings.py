@@ -9,7 +9,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.core import Constant, Keywords, Setting, TraceContext, Tracker

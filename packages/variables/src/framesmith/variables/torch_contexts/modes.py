@@ -12,9 +12,9 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.ambient import leave_blocks
-from framesmith.graph.break_kinds import BACKEND_LIMIT
-from framesmith.graph.purity import IMPURE
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
+from framesmith.graph.environment.ambient import leave_blocks
+from framesmith.graph.operations.purity import IMPURE
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.builtin_types.lists import ListTracker

@@ -9,7 +9,7 @@ from typing import Final, final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CONTEXT_MANAGER
+from framesmith.graph.breaks.break_kinds import CONTEXT_MANAGER
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TypeIs

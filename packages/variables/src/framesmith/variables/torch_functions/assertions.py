@@ -11,7 +11,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import _advise_is_size, expect_true
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.graph.options import is_fixed
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows

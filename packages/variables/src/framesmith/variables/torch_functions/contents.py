@@ -16,9 +16,9 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
-from framesmith.graph import numbers
-from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.options import is_fixed
+from framesmith.graph.python_numbers import numbers
 from framesmith.guards import Source
 from framesmith.guards.sources import Computed, TensorItem
 from framesmith.variables.core import Constant, TraceContext, Tracker

@@ -9,7 +9,7 @@ import torch
 from torch import _compile
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import DISABLED
+from framesmith.graph.breaks.break_kinds import DISABLED
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker

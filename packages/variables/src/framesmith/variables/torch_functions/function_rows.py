@@ -18,7 +18,7 @@ import torch.nn.functional
 from torch._library.custom_ops import CustomOpDef
 
 from framesmith.graph import BreakKind, GraphBreak
-from framesmith.graph.break_kinds import (
+from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     DATA_DEPENDENT_OUTPUT,
     NATIVE_CALL,

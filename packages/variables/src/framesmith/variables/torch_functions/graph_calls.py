@@ -11,7 +11,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker

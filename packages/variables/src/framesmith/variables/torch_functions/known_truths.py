@@ -11,7 +11,7 @@ from typing import Final
 import torch
 from torch import fx
 
-from framesmith.graph.arguments import EXAMPLE
+from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.operations.binary import binary

@@ -9,7 +9,7 @@ import torch
 from torch.autograd import Variable
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import BACKEND_LIMIT, NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, NATIVE_CALL
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker

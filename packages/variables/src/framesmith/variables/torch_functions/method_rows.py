@@ -10,13 +10,13 @@ from typing import Final
 import torch
 
 from framesmith.graph import BreakKind, GraphBreak, example
-from framesmith.graph.arguments import tensors_in
-from framesmith.graph.break_kinds import (
+from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     NATIVE_CALL,
     TENSOR_INTERNALS,
     UNSUPPORTED_ARGUMENT,
 )
+from framesmith.graph.nodes.arguments import tensors_in
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.slot_rows import slot_set_subscript, slot_subscript

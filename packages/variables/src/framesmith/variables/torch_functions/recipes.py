@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from framesmith.graph.numbers import as_number, divide, largest, power, raise_tensor, smallest
+from framesmith.graph.python_numbers.numbers import as_number, divide, largest, power, raise_tensor, smallest
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker

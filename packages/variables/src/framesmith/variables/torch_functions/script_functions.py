@@ -16,7 +16,7 @@ import torch
 import torch._jit_internal
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.guards import Source
 from framesmith.guards.kinds import WeaklyIdentical
 from framesmith.guards.sources import Pinned

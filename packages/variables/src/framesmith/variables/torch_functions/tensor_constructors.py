@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.variables.builtin_types.sequences import reaches_itself
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Table

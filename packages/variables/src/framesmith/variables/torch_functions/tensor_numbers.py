@@ -13,10 +13,10 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.arguments import example
-from framesmith.graph.break_kinds import TENSOR_ITEM
-from framesmith.graph.numbers import as_number, largest, smallest
+from framesmith.graph.breaks.break_kinds import TENSOR_ITEM
+from framesmith.graph.nodes.arguments import example
 from framesmith.graph.options import is_fixed
+from framesmith.graph.python_numbers.numbers import as_number, largest, smallest
 from framesmith.guards.kinds import TypeIs
 from framesmith.guards.sources import Computed, TensorItem
 from framesmith.variables.callables.constructors import call_float, call_int

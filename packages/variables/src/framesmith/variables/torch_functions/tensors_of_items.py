@@ -9,7 +9,7 @@ from typing import Final
 
 import torch
 
-from framesmith.graph.default_devices import are_tensors_on_cpu
+from framesmith.graph.environment.default_devices import are_tensors_on_cpu
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker

@@ -11,7 +11,7 @@ import torch.overrides
 from torch._C import _functorch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import INTROSPECTION, NATIVE_CALL, TENSOR_INTERNALS
+from framesmith.graph.breaks.break_kinds import INTROSPECTION, NATIVE_CALL, TENSOR_INTERNALS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import defines, static_lookup
 from framesmith.guards.kinds import Identical

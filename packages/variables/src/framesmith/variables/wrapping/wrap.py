@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_VALUE
-from framesmith.graph.dynamic_dims import DynamicPolicy, StaticPolicy
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.shapes.dynamic_dims import DynamicPolicy, StaticPolicy
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.kinds import SameObject

@@ -12,7 +12,7 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines, is_one_of
 from framesmith.guards.names import PREFIX
 from framesmith.variables.builtin_types.dict_order import copies_items

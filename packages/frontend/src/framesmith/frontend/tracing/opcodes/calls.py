@@ -17,7 +17,7 @@ from framesmith.frontend.tracing.opcodes.building import mapping_items
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
 from framesmith.guards import Guard, Reason
 from framesmith.guards.class_lookup import class_name, defines
 from framesmith.guards.kinds import AmbientValue

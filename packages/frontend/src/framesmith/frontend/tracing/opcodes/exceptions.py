@@ -11,7 +11,7 @@ from framesmith.frontend.tracing.machine import Machine, SavedException, saved_e
 from framesmith.frontend.tracing.opcodes.stack import count_argument, name_of
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import UNSUPPORTED_OPCODE
+from framesmith.graph.breaks.break_kinds import UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import defines
 from framesmith.guards.names import PREFIX
 from framesmith.variables.core import NULL, Constant, Null, ObservedException, Tracker

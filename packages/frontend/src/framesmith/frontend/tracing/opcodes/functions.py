@@ -16,7 +16,7 @@ from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.frontend.tracing.value_ends import check_order_of_ends
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import GENERATOR, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import GENERATOR, UNSUPPORTED_VALUE
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker

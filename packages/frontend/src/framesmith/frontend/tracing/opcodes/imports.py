@@ -15,7 +15,7 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import IMPORT, UNSUPPORTED_OPCODE
+from framesmith.graph.breaks.break_kinds import IMPORT, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import MISSING, flags_of, is_immutable, qualified_name, static_lookup
 from framesmith.guards.imported import find_loaded
 from framesmith.guards.kinds import EqualTo, HasKey, Identical

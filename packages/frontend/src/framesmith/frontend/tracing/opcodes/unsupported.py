@@ -6,7 +6,7 @@ from framesmith.bytecode.meaning import Kind, Operation
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.table import OpcodeRows
 from framesmith.graph import GraphBreak
-from framesmith.graph.break_kinds import ASYNC_FRAME, UNSUPPORTED_OPCODE
+from framesmith.graph.breaks.break_kinds import ASYNC_FRAME, UNSUPPORTED_OPCODE
 
 ROWS: Final = OpcodeRows()
 

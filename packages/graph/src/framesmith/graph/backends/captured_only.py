@@ -1,0 +1,80 @@
+"""Which graphs run as they were captured, whatever the backend: AOTAutograd, of which most are made, would compute something else.
+
+Each question looks at a closed graph and the inputs that it uses. A backend that is known to run the captured operations is not asked for.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+from torch import fx
+
+from framesmith.graph.backends.detached_writes import writes_past_histories
+from framesmith.graph.backends.forbidden_views import has_outdated_views
+from framesmith.graph.backends.given_targets import has_given_targets
+from framesmith.graph.backends.overlapping_inputs import overlap_unseen
+from framesmith.graph.backends.overlapping_writes import has_overlapping_writes
+from framesmith.graph.backends.returned_views import returns_varying_views
+from framesmith.graph.backends.unused_operations import drops_unused
+from framesmith.graph.backends.weight_copies import reads_old_copies
+from framesmith.graph.backends.written_reads import are_written_later, can_be_kept, find_reads
+from framesmith.graph.environment.ambient import Ambient
+from framesmith.graph.environment.dual_levels import differentiates_in_levels
+from framesmith.graph.inputs.inputs import Input
+from framesmith.graph.operations.decided_draws import draws_otherwise
+from framesmith.graph.operations.random_draws import differentiates_draws
+from framesmith.guards.sources.base import Source
+
+AS_CAPTURED: Final = "framesmith_as_captured"
+"""The key in the `meta` of a module under which the reason is kept."""
+HISTORY_ASKED: Final = "framesmith_history_asked"
+"""The key in the `meta` of a node for whose place in the autograd graph the program asks behind the graph."""
+
+
+def why_captured(
+    graph: fx.Graph, used: Sequence[Input], written: Collection[Source], start: Ambient
+) -> str | None:
+    """Why no other form of the graph does what eager does; None if one does. `start`: torch's switches when it begins."""
+    questions: tuple[tuple[str, Callable[[], bool]], ...] = (
+        ("inputs share memory, and one is written to", lambda: overlap_unseen(used, written)),
+        (
+            "an operation writes to memory that it reads in another place",
+            lambda: has_overlapping_writes(graph),
+        ),
+        (
+            "a weight is written to while autocast goes on with its copy",
+            lambda: reads_old_copies(graph, used, start),
+        ),
+        (
+            "a tensor that requires gradients is written to past its history",
+            lambda: writes_past_histories(graph, used, start),
+        ),
+        ("a view is returned of which the memory was written to", lambda: has_outdated_views(graph)),
+        (
+            "a view of an input that is written to is returned, and its sizes vary",
+            lambda: returns_varying_views(graph, used, written),
+        ),
+        (
+            "random numbers are drawn, or an operation may raise, and nothing needs it",
+            lambda: drops_unused(graph),
+        ),
+        ("what is given as `out` is not contiguous", lambda: has_given_targets(graph)),
+        ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
+        ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
+        (
+            "a level of forward-mode differentiation holds what requires gradients",
+            lambda: differentiates_in_levels(graph),
+        ),
+        (
+            "the program asks for the history of a result",
+            lambda: any(HISTORY_ASKED in node.meta for node in graph.nodes),
+        ),
+        (
+            "a checkpointed function draws random numbers, and the graph has a backward pass of its own",
+            lambda: differentiates_draws(graph),
+        ),
+        (
+            "an input that requires gradients is written to and read",
+            lambda: not all(map(can_be_kept, find_reads(graph, used, written))),
+        ),
+    )
+    return next((reason for reason, holds in questions if holds()), None)

@@ -1,0 +1,43 @@
+"""Writes to a leaf past its history, from which AOTAutograd makes a gradient of zeros.
+
+    weight.data.mul_(2)              eager: the weight has no part in the result, and its gradient stays None
+    return x * weight.detach()       AOTAutograd: the weight is a result too, and its gradient is 0
+
+An optimizer goes over a parameter without a gradient, and decays one whose gradient is 0. So such a graph runs as it was captured.
+Under `torch.no_grad()` it is told that nothing is differentiated.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import fx
+
+from framesmith.graph.environment.ambient import Ambient
+from framesmith.graph.fakes.execution import is_differentiated, storages_of
+from framesmith.graph.fakes.written_memories import memories_written_by
+from framesmith.graph.inputs.inputs import Input
+
+
+def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
+    """Whether a differentiated graph writes to a leaf of which it computes nothing that is differentiated. `start`: torch's switches when
+    the graph begins."""
+    # the results themselves: one may have been detached since the output was made
+    if not any(map(is_differentiated, graph.output_node().all_input_nodes)):
+        return False
+    leaves = [entry.node for entry in used if _is_leaf(entry.value)]
+    apart = [node for node in leaves if not any(map(is_differentiated, node.users))]
+    memory = {storage for node in apart for storage in storages_of(node)}
+    records = start.grad
+    for node in graph.nodes if memory else ():
+        if node.target is torch._C._set_grad_enabled:
+            records = bool(node.args[0])
+        elif records and not memory.isdisjoint(memories_written_by(node)):
+            return True
+    return False
+
+
+def _is_leaf(value: object) -> bool:
+    if not isinstance(value, torch.Tensor):
+        return False
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        return value.is_leaf and value.requires_grad

@@ -1,0 +1,41 @@
+"""What a backend that makes a graph of its own for the backward pass has to keep for it, since it cannot be computed from inputs again.
+
+    y = x * weight.bfloat16()          eager keeps the copy
+    weight.data.mul_(2)                the caller, before the backward pass
+    y.sum().backward()                 a copy made now would hold other numbers
+
+AOTAutograd keeps an input where it could keep what was read of it, and computes that once more. What is computed from values that
+nothing else holds may be computed again.
+"""
+
+from typing import Final
+
+import torch
+from torch import fx
+from torch.utils.checkpoint import CheckpointPolicy
+
+from framesmith.graph.fakes.execution import is_differentiated, storages_of
+
+MARK: Final = "recompute"
+"""The key under which torch's partitioners look for a policy."""
+KEPT: Final = CheckpointPolicy.MUST_SAVE
+
+
+def keep_what_inputs_give(graph: fx.Graph) -> None:
+    """Mark in a closed graph what is computed from an input, if gradients go through it at all: if the backward pass needs it, it is to
+    be kept. A view of an input is as good as the input, of which eager keeps one too."""
+    if not any(map(is_differentiated, graph.output_node().all_input_nodes)):
+        return
+    inputs = {memory for node in graph.find_nodes(op="placeholder") for memory in storages_of(node)}
+    for node in graph.nodes:
+        if node.op not in ("call_function", "call_method"):
+            continue
+        # a nested graph may say by itself what is computed again
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            continue
+        own, operands = (
+            storages_of(node),
+            {memory for one in node.all_input_nodes for memory in storages_of(one)},
+        )
+        if own and own.isdisjoint(inputs) and not operands.isdisjoint(inputs):
+            node.meta.setdefault(MARK, KEPT)

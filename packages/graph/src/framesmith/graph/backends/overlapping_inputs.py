@@ -1,0 +1,76 @@
+"""Inputs that overlap and are written in a way that AOTAutograd refuses or does not see. A graph of such inputs runs as it was captured.
+
+a, b = base[:-1], base[1:]         views of one tensor: AOTAutograd puts that tensor in their place
+b.data = base[1:]                  the same storage without that history: refused
+b = torch.from_dlpack(base)        another storage over the same memory: taken for apart
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+
+from framesmith.graph.inputs.inputs import Input, with_memory
+from framesmith.graph.options import is_symbolic
+from framesmith.guards.kinds.aliasing import address_range, base_relation, storage_of
+from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Where a tensor lies: its storage, and its first byte and the one behind its last. `is_written`: by the graph."""
+
+    tensor: torch.Tensor
+    storage: int
+    start: int
+    end: int
+    is_written: bool
+
+
+def overlap_unseen(used: Sequence[Input], written: Collection[Source]) -> bool:
+    """Whether inputs overlap, one of them written, that AOTAutograd cannot order."""
+    if not written:
+        return False
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        places = list(_places(used, written))
+        touched = set[int]()
+        for one, other in _overlaps(places):
+            if one.storage != other.storage:
+                return True
+            touched.add(one.storage)
+        # Without a common base it makes one of the storage, where nothing is differentiated and all sizes are numbers.
+        is_plain = not any(place.tensor.requires_grad for place in places) and not any(map(_varies, used))
+        for storage in touched:
+            first, *others = (place.tensor for place in places if place.storage == storage)
+            relations = {base_relation(first, other) for other in others}
+            same_type = all(other.dtype == first.dtype for other in others)
+            if not same_type or not (relations == {True} or (relations == {None} and is_plain)):
+                return True
+    return False
+
+
+def _places(used: Sequence[Input], written: Collection[Source]) -> Iterator[_Place]:
+    for entry in used:
+        if isinstance(entry.value, torch.Tensor):
+            for part in with_memory(entry.value):
+                start, end = address_range(part)
+                if start < end:
+                    yield _Place(part, storage_of(part), start, end, entry.source in written)
+
+
+def _overlaps(places: Sequence[_Place]) -> Iterator[tuple[_Place, _Place]]:
+    """Pairs of which one is written."""
+    open_ones: list[_Place] = []
+    for place in sorted(places, key=lambda one: one.start):
+        open_ones = [one for one in open_ones if one.end > place.start]
+        yield from ((one, place) for one in open_ones if one.is_written or place.is_written)
+        open_ones.append(place)
+
+
+def _varies(entry: Input) -> bool:
+    """Whether the sizes of an input are symbolic."""
+    return entry.layout is not None and any(
+        map(is_symbolic, (*entry.layout[0], *entry.layout[1], entry.layout[2]))
+    )

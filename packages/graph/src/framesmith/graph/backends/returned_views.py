@@ -1,0 +1,32 @@
+"""Results that are views of inputs which the graph has written to, of sizes that may vary.
+
+    x.mul_(2)
+    return x.view_as(x)            x: every second row of a matrix
+
+AOTAutograd makes such a view anew of the input, with strides that it takes for those of a contiguous tensor.
+"""
+
+from collections.abc import Collection, Sequence
+
+import torch
+from torch import fx
+
+from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.inputs.inputs import Input
+from framesmith.graph.nodes.arguments import example, tensors_in
+from framesmith.graph.options import is_symbolic
+from framesmith.guards.sources.base import Source
+
+
+def returns_varying_views(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:
+    """Whether a closed graph returns such a view."""
+    memories = {
+        storage_of(entry.example)
+        for entry in used
+        if entry.source in written and isinstance(entry.example, torch.Tensor)
+    }
+    return bool(memories) and any(
+        storage_of(one) in memories and any(map(is_symbolic, one.shape))
+        for node in graph.output_node().all_input_nodes
+        for one in tensors_in(example(node))
+    )

@@ -1,0 +1,1 @@
+"""Graph breaks as values: the catalogue of kinds, one occurrence, the errors that are no breaks."""

@@ -1,0 +1,1 @@
+"""Operations run on fake values: results, exceptions, what they did to the fakes."""

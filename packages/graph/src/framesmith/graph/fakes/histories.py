@@ -1,0 +1,109 @@
+"""The autograd graph of fakes, their history: where it begins, and whether a backward pass can still use it.
+
+Fakes are recorded by autograd as real tensors are, so a backward pass over fakes gives gradients of the right metadata.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+from torch.autograd.graph import Node
+
+from framesmith.graph.operations.data_errors import only_computes
+
+
+def find_leaves(outputs: Iterable[torch.Tensor], stops: Iterable[torch.Tensor] = ()) -> list[torch.Tensor]:
+    """The leaves that a backward pass from these tensors reaches, each once. It does not go on behind the tensors in `stops`."""
+    # The nodes are kept: torch makes their Python objects on request, and an id could come again.
+    ends = {id(tensor.grad_fn): tensor.grad_fn for tensor in stops if tensor.grad_fn is not None}
+    leaves: dict[int, torch.Tensor] = {}
+    todo: list[Node] = []
+    for output in outputs:
+        if output.grad_fn is not None:
+            todo.append(output.grad_fn)
+        elif output.requires_grad:
+            leaves[id(output)] = output
+    seen: set[Node] = set()
+    while todo:
+        node = todo.pop()
+        if node in seen or id(node) in ends:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)  # of `AccumulateGrad`
+        if isinstance(leaf, torch.Tensor):
+            leaves[id(leaf)] = leaf
+        todo += _before(node)
+    return list(leaves.values())
+
+
+def passes_through(outputs: Iterable[torch.Tensor], tensors: Iterable[torch.Tensor]) -> bool:
+    """Whether a backward pass from `outputs` runs an operation of which one of `tensors` is the result."""
+    wanted = {tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None}
+    todo = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    seen: set[Node] = set()
+    while todo:
+        node = todo.pop()
+        if node in wanted:
+            return True
+        if node not in seen:
+            seen.add(node)
+            todo += _before(node)
+    return False
+
+
+def _before(node: Node) -> Iterator[Node]:
+    return (one for one, _ in node.next_functions if one is not None)
+
+
+def backward_errors(outputs: Sequence[torch.Tensor]) -> dict[int, str]:
+    """The positions of the fakes from which no backward pass can be run, and what it raises: an earlier one has freed what it
+    needs, or what it needs was changed in place.
+
+    One pass from all of them shows that none is such, as nearly always. Their halves are asked only where it raises: a pass from
+    each would run what they share as often as there are outputs.
+    """
+    error = _error_of_pass(outputs)
+    if error is None:
+        return {}
+    if len(outputs) == 1:
+        # Any other error is one of this try, on fakes, and says nothing of the program's own pass.
+        is_dead = "second time" in error or "modified by an inplace operation" in error
+        return {0: error} if is_dead else {}
+    middle = len(outputs) // 2
+    second = backward_errors(outputs[middle:])
+    return backward_errors(outputs[:middle]) | {middle + place: text for place, text in second.items()}
+
+
+def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
+    """What a backward pass from all of these fakes raises."""
+    leaves = find_leaves(outputs)
+    if not leaves:
+        return None
+    ones = [torch.ones_like(output) for output in outputs]
+    try:
+        with torch.autograd.set_detect_anomaly(False):  # its report goes to the standard error stream
+            torch.autograd.grad(outputs, leaves, ones, retain_graph=True, allow_unused=True)
+    except Exception as error:
+        return str(error)
+    return None
+
+
+def has_gaps(leaf: torch.Tensor) -> bool:
+    """Whether the elements of a leaf lie apart or share memory, so that its gradient has other strides."""
+    return torch.empty_like(leaf).stride() != leaf.stride()
+
+
+def is_laid_out_alike(gradient: torch.Tensor, leaf: torch.Tensor) -> bool:
+    """Whether autograd keeps this gradient of a leaf without gaps as `leaf.grad`: it has the strides of the leaf, but where a
+    size is 1, and was not expanded. Any other is copied into such a tensor ("gradient layout contract" in torch's
+    `accumulate_grad.h`)."""
+    if any(stride == 0 for stride in gradient.stride()):
+        return False
+    strides = zip(leaf.shape, leaf.stride(), gradient.stride(), strict=True)
+    return all(one == other or size == 1 for size, one, other in strides)
+
+
+@only_computes
+def lay_out(gradient: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:
+    """The memory of the gradient, or a copy, as `leaf.grad`: for leaves with a size of 1, whose gradient may have another
+    stride there than its fake."""
+    return gradient.detach() if is_laid_out_alike(gradient, leaf) else torch.empty_like(leaf).copy_(gradient)

@@ -1,0 +1,95 @@
+"""Ordinary inputs, of which torch's tables learn when somebody asks for more than their fakes.
+
+torch keeps two tables about inputs: the fakes of tensors and memories (for views and second names of one memory), and how the sizes of
+each are to be treated (for AOTAutograd, which fakes the inputs again). Most graphs have parameters alone, and most of these
+entries are never read, but they are a third of the cost of an input.
+"""
+
+from typing import final
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, StatefulSymbolicContext, SymbolicContext
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from framesmith.graph.fakes.torch_sources import SourceNames
+from framesmith.guards.sources.base import Source
+
+
+@final
+class PlainInputs:
+    """The inputs with static sizes and memory of their own, all of it (`fake_copies.is_plain_input`).
+
+    Invariant: no two have one memory. Who gives `tell_converter` a chance before it fakes another tensor gets what torch's table of
+    fakes would give; `contexts` has all entries whenever it is read.
+    """
+
+    def __init__(self, mode: FakeTensorMode, names: SourceNames) -> None:
+        self._converter = mode.fake_tensor_converter
+        self._names = names
+        self._memories: set[int] = set()
+        self._unknown: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self._static: list[tuple[torch.Tensor, Source]] = []
+        self._contexts = WeakTensorKeyDictionary()
+
+    def add(self, value: torch.Tensor, fake: torch.Tensor, source: Source) -> None:
+        """Note an input with its fake."""
+        self._memories.add(value.untyped_storage()._cdata)
+        self._unknown.append((value, fake))
+        self._static.append((value, source))
+
+    def knows_memory_of(self, value: torch.Tensor) -> bool:
+        """Whether a tensor with this memory has a fake."""
+        storage, others = value.untyped_storage(), self._converter.meta_converter.describer.lookup_storage
+        return storage._cdata in self._memories or (len(others) > 0 and storage in others)
+
+    def tell_converter(self) -> None:
+        """Bring torch's table of fakes up to date."""
+        meta = self._converter.meta_converter
+        for value, fake in self._unknown:
+            self._converter.set_tensor_memo(value, fake)  # type: ignore[arg-type]  # it is a FakeTensor
+            place = meta.describer.get_storage_id(value.untyped_storage())
+            meta.storage_memo[place] = fake.untyped_storage()
+        self._unknown.clear()
+
+    def set_context(self, value: torch.Tensor, context: SymbolicContext) -> None:
+        """How the sizes of another input are to be treated."""
+        self._contexts[value] = context
+
+    @property
+    def contexts(self) -> WeakTensorKeyDictionary:
+        """How the sizes of inputs are to be treated."""
+        for value, source in self._static:
+            self._contexts[value] = StatefulSymbolicContext(
+                dynamic_sizes=[DimDynamic.STATIC] * value.dim(), tensor_source=self._names.wrap(source)
+            )
+        self._static.clear()
+        return self._contexts
+
+    def release(self) -> None:
+        """The trace has ended: hold none of the program's tensors (ADR 0014)."""
+        self._unknown.clear()
+        self._static.clear()
+
+
+class BackendContext(torch._guards.TracingContext):
+    """The tracing context that a backend gets; that of a trace is a `LocatedContext`."""
+
+    def __init__(self, mode: FakeTensorMode, inputs: PlainInputs) -> None:
+        # Before the constructor, which sets `tensor_to_context`.
+        self._inputs = inputs
+        super().__init__(mode)
+
+    def copy(self) -> "BackendContext":
+        """A context in which no graph was compiled, with the same fakes."""
+        assert self.fake_mode is not None
+        return BackendContext(self.fake_mode, self._inputs)
+
+    @property
+    def tensor_to_context(self) -> WeakTensorKeyDictionary:
+        """How the sizes of inputs are to be treated."""
+        return self._inputs.contexts
+
+    @tensor_to_context.setter
+    def tensor_to_context(self, value: WeakTensorKeyDictionary) -> None:
+        """torch sets an empty one at the beginning."""

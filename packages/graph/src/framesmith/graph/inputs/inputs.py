@@ -1,0 +1,248 @@
+"""The inputs of the graph being recorded, one per source.
+
+Their fake tensors are made by `shape_env`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, final
+
+import torch
+import torch._guards
+from torch import fx
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, UNSUPPORTED_SUBCLASS
+from framesmith.graph.breaks.breaks import GraphBreak
+from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.nodes.arguments import EXAMPLE
+from framesmith.graph.options import is_symbolic
+from framesmith.graph.replacing_backends import Reliance
+from framesmith.guards.class_lookup import resolution_order, type_dict
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
+from framesmith.guards.sources.base import Source
+
+_NOT_A_NAME = re.compile(r"\W+", re.ASCII)
+_LONGEST = 60
+# What classes of tensors define for their own life, and no operation of a graph calls.
+_OF_CLASSES: Final = frozenset(
+    {*vars(object), "__torch_function__", "__torch_dispatch__", "__deepcopy__", "__setstate__", "__slots__", "__weakref__"}
+) - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # fmt: skip
+_OPERATIONS: Final = frozenset(dir(torch.Tensor)) - _OF_CLASSES
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Input:
+    """One input. `value` is the real object, kept while recording only; `example` represents it in the trace.
+
+    `layout` is what a tensor's fake was made with: sizes, strides, offset. The fake itself may be changed by a
+    recorded operation such as `x.t_()`.
+    """
+
+    source: Source
+    node: fx.Node
+    value: object
+    example: object
+    layout: tuple[tuple[object, ...], tuple[object, ...], object] | None
+
+
+def layout_of(fake: torch.Tensor) -> tuple[tuple[object, ...], tuple[object, ...], object] | None:
+    """Sizes, strides and offset of a strided tensor; sizes only for others."""
+    if fake.layout is not torch.strided or fake.is_nested:
+        return (tuple(fake.shape) if not fake.is_nested else (), (), 0)
+    return tuple(fake.shape), tuple(fake.stride()), fake.storage_offset()
+
+
+def placeholder_name(source: Source) -> str:
+    """A readable name for the placeholder: `self.weight` gives `self_weight`. The graph makes it unique and valid."""
+    name = _NOT_A_NAME.sub("_", source.text()[: 4 * _LONGEST]).strip("_")[:_LONGEST] or "input"
+    # `self` is the GraphModule's own parameter
+    return f"l_{name}" if name[0].isdigit() or name == "self" else name
+
+
+@final
+class Inputs:
+    """The inputs by source. Invariant: a source has one entry; entries are in the order of their first request."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Source, Input] = {}
+        self._dropped: dict[Source, object] = {}  # the examples of entries that were dropped again
+        self.ever: list[Input] = []  # with those that were dropped again
+        self.versions: dict[Source, int] = {}  # of their fakes at first
+        self.memories: set[int] = set()  # the storages of their fakes
+        self.inference: set[int] = set()  # the storages of those made in inference mode
+        self._sharing: dict[int, set[int]] = {}  # the storages of fakes, by that of the existing tensors
+        self._places: dict[int, int] = {}  # the storage of an existing tensor, by that of its fake
+
+    def find(self, source: Source) -> Input | None:
+        """The entry of a source, if there is one."""
+        return self._entries.get(source)
+
+    def add(self, entry: Input) -> None:
+        """Add an entry; the source must not have one."""
+        # Sources are hashed by code in Python, so each look-up counts.
+        held = self._entries.setdefault(entry.source, entry)
+        assert held is entry, entry.source
+        fake = entry.example
+        if isinstance(fake, torch.Tensor):
+            memory = storage_of(fake)
+            self.memories.add(memory)
+            if type(entry.value) in PLAIN_TENSORS and fake.layout is torch.strided:
+                assert isinstance(entry.value, torch.Tensor)
+                place = entry.value.untyped_storage()._cdata
+                self._places[memory] = place
+                self._sharing.setdefault(place, set()).add(memory)
+            if fake.is_inference():
+                self.inference.add(memory)
+            else:
+                # The first one counts: an input that was rolled back and comes again has its old fake.
+                self.versions.setdefault(entry.source, fake._version)
+        self.ever.append(entry)
+
+    def share_memory(self, fake: torch.Tensor) -> bool:
+        """Whether this is the fake of an input that may share memory with another one, which their fakes do not."""
+        memory = storage_of(fake)
+        if memory not in self.memories:
+            return False
+        place = self._places.get(memory)
+        return place is None or len(self._sharing[place]) > 1
+
+    def recall(self, source: Source) -> object:
+        """The example a source had before, or None: an input that was rolled back gets it again."""
+        return self._dropped.get(source) if self._dropped else None
+
+    def drop_nodes(self, nodes: set[fx.Node]) -> None:
+        """Forget the entries of these placeholders."""
+        kept: dict[Source, Input] = {}
+        for source, entry in self._entries.items():
+            if entry.node in nodes:
+                self._dropped[source] = entry.example
+            else:
+                kept[source] = entry
+        self._entries = kept
+
+    def of_nodes(self, nodes: Iterable[fx.Node]) -> list[Input]:
+        """The entries of these placeholders, in their order."""
+        entries = self.by_node()
+        return [entries[node] for node in nodes]
+
+    def by_node(self) -> dict[fx.Node, Input]:
+        """The entries by their placeholders."""
+        return {entry.node: entry for entry in self._entries.values()}
+
+    def __iter__(self) -> Iterator[Input]:
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def find_written_inputs(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:
+    """Inputs whose content or metadata a recorded operation changed, directly or through a tensor that shares their
+    memory: the version counter of their fake differs from its first value."""
+    return tuple(
+        entry.source
+        for entry in used
+        if isinstance(entry.example, torch.Tensor)
+        and not entry.example.is_inference()
+        and entry.example._version != versions.get(entry.source)
+    )
+
+
+def for_backend(entry: Input, context: torch._guards.TracingContext) -> object:
+    """The example input that a backend gets: a real tensor, a symbolic number.
+
+    One of a subclass without `__torch_dispatch__` is given as a plain tensor over the same memory, since the trace has asked
+    the subclass. It takes over the subclass tensor's item of `tensor_to_context`, which says how its sizes are treated.
+    """
+    value = entry.value
+    if type(value) in PLAIN_TENSORS:
+        return value
+    if not isinstance(value, torch.Tensor):
+        return entry.example
+    if not needs_plain_form(type(value)):
+        return value
+    with torch._C.DisableTorchFunction():
+        # `data` leaves the history behind, and by itself requires no gradient.
+        plain = value.data.requires_grad_(value.requires_grad)
+    if value in context.tensor_to_context:
+        context.tensor_to_context[plain] = context.tensor_to_context[value]
+    return plain
+
+
+def needs_plain_form(cls: type) -> bool:
+    """Whether this is a class of tensors in Python that overrides no operation of torch's dispatcher."""
+    disabled = torch._C._disabled_torch_dispatch_impl
+    return is_subclass(cls) and getattr(cls, "__torch_dispatch__", None) is disabled
+
+
+def replaces_operations(cls: type) -> bool:
+    """Whether a class of tensors has methods or fields of its own in place of those of torch, so that `x.sin()` or `x[0]` in a
+    graph would call them once more: the trace has done so."""
+    order = resolution_order(cls)
+    before = order[: order.index(torch.Tensor)]
+    return any(not _OPERATIONS.isdisjoint(type_dict(one)) for one in before)
+
+
+def is_wrapper(value: object) -> bool:
+    """Whether a tensor says by `__tensor_flatten__` which tensors it wraps."""
+    return bool(is_traceable_wrapper_subclass(value))
+
+
+def parts_of(value: torch.Tensor) -> tuple[str, ...]:
+    """The names of the tensors that a wrapper holds; none for other tensors."""
+    if type(value) in PLAIN_TENSORS:
+        return ()
+    flatten = getattr(value, "__tensor_flatten__", None)
+    return tuple(flatten()[0]) if flatten is not None and is_wrapper(value) else ()
+
+
+def with_memory(value: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The tensor, or those in a wrapper, if it has a storage."""
+    parts = parts_of(value)
+    for name in parts:
+        yield from with_memory(getattr(value, name))
+    if not parts and value.layout is torch.strided:
+        yield value
+
+
+def memories(value: torch.Tensor) -> Iterator[int]:
+    """The identities of the storages of a tensor, or of those in a wrapper."""
+    for part in with_memory(value):
+        yield part.untyped_storage()._cdata
+
+
+def refuse_inference_leaf(value: torch.Tensor, name: str, reliance: Reliance) -> None:
+    """Raise GraphBreak for a leaf made in inference mode: AOTAutograd can make no fake of it, and an ordinary tensor in its
+    place would have views with a history, where its own have none."""
+    if value.requires_grad and value.is_inference() and not reliance.ask():
+        raise GraphBreak(BACKEND_LIMIT, f"{name}, which requires a gradient and was made in inference mode")
+
+
+def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str) -> None:
+    """Raise GraphBreak where a wrapper shares memory with another input: torch knows of no aliasing within them."""
+    wraps = bool(parts_of(value))
+    own = set(memories(value))
+    for entry in known:
+        other = entry.value
+        if (
+            isinstance(other, torch.Tensor)
+            and (wraps or parts_of(other))
+            and not own.isdisjoint(memories(other))
+        ):
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{name} shares memory with {entry.source.text()}")
+
+
+def is_subclass(cls: type) -> bool:
+    """Whether this is a class of tensors other than `torch.Tensor` and `Parameter`."""
+    return issubclass(cls, torch.Tensor) and cls not in PLAIN_TENSORS
+
+
+def let_go(used: Sequence[Input]) -> None:
+    """Take the caller's objects out of the graph, which lives as long as the compiled function (ADR 0014)."""
+    for entry in used:
+        # The example of a generator is the object itself.
+        if not isinstance(entry.example, torch.Tensor) and not is_symbolic(entry.example):
+            entry.node.meta[EXAMPLE] = None

@@ -1,0 +1,48 @@
+"""Which operations may have written to the memory of a tensor. Not here: what the version counters say (`execution`)."""
+
+from collections.abc import Sequence
+from typing import final
+
+import torch
+from torch import fx
+
+from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.inputs.inputs import Inputs
+from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
+from framesmith.guards.sources.base import Source
+
+
+@final
+class Writes:
+    """The operations that do more than compute, by the memory of their operands. Invariant: each list is in the order of the graph."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._nodes: dict[int, list[fx.Node]] = {}
+
+    def note(self, node: fx.Node) -> None:
+        """An operation was recorded that may have changed any of its operands."""
+        operands = [tensor for one in node.all_input_nodes for tensor in tensors_in(one.meta[EXAMPLE])]
+        for memory in {storage_of(tensor) for tensor in operands}:
+            self._nodes.setdefault(memory, []).append(node)
+
+    def of(self, tensor: torch.Tensor) -> Sequence[fx.Node] | None:
+        """Those that had an operand in the memory of a fake, but for what was rolled back; None for that of an input whose memory
+        another input shares."""
+        if self._inputs.share_memory(tensor):
+            return None
+        return [node for node in self._nodes.get(storage_of(tensor), ()) if not node._erased]
+
+    def first_version(self, source: Source) -> int:
+        """What the version counter of the fake of an input said before anything was recorded."""
+        return self._inputs.versions[source]
+
+    def is_of_input(self, tensor: torch.Tensor) -> bool:
+        """Whether the memory of a fake is that of an input."""
+        return storage_of(tensor) in self._inputs.memories
+
+    def has_other_names(self, tensor: torch.Tensor) -> bool:
+        """Whether more than one input has the memory of a fake: their fakes count their writes apart."""
+        memory = storage_of(tensor)
+        fakes = [one.example for one in self._inputs.ever if isinstance(one.example, torch.Tensor)]
+        return len({id(fake) for fake in fakes if storage_of(fake) == memory}) > 1

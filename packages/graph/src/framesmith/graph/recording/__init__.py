@@ -1,0 +1,1 @@
+"""Parts of the recorder: moments to go back to, nested graphs, operations recorded once more."""

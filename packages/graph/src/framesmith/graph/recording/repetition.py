@@ -1,0 +1,133 @@
+"""Recording operations once more on other operands of the same metadata, and which ones may be (`Recorder.repeat`).
+
+y = relu(x @ w0)        known: x -> y, w0 -> w1        z = relu(y @ w1)
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, final
+
+import torch
+from torch import fx
+from torch.fx.node import map_arg
+
+from framesmith.graph.fakes.fake_copies import CopiedResults
+from framesmith.graph.fakes.infer import CallKind
+from framesmith.graph.fakes.new_fakes import NewFakes
+from framesmith.graph.operations.data_errors import may_raise
+from framesmith.graph.operations.purity import IMPURE
+from framesmith.graph.recording.result_patterns import ResultPattern
+from framesmith.graph.running.failures import STEP, changes
+
+Stacks: TypeAlias = tuple[str, str]
+"""The user's frames around the operations, as text: when they were recorded first, and now."""
+Stretch: TypeAlias = tuple[fx.Node, ...]
+
+
+class RecordCall(Protocol):
+    """Records one operation: `Recorder.call`."""
+
+    def __call__(
+        self,
+        op: CallKind,
+        target: Any,
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
+        *,
+        stack: str,
+    ) -> fx.Node:
+        """The node of the operation."""
+        ...
+
+
+CallAgain: TypeAlias = Callable[[fx.Node, tuple[object, ...], Mapping[str, object], str, object], fx.Node]
+"""Records what a node does with other arguments, a stack and a known result; nothing is run."""
+
+
+@final
+class Repetition:
+    """What was repeated: stretches of the graph with the same operations in the same order, by the first one."""
+
+    def __init__(self) -> None:
+        self._stretches: dict[Stretch, list[Stretch]] = {}
+        self._patterns: dict[tuple[Stretch, Stretch], ResultPattern | None] = {}
+        self._kept: list[CopiedResults] = []
+
+    def groups(self) -> Iterator[tuple[Stretch, ...]]:
+        """Each stretch that was repeated, followed by its repetitions."""
+        return map(tuple, self._stretches.values())
+
+    def record(
+        self,
+        call: RecordCall,
+        call_again: CallAgain,
+        fakes: NewFakes | None,
+        nodes: Sequence[fx.Node],
+        known: Mapping[fx.Node, fx.Node],
+        returned: Sequence[fx.Node],
+        stacks: Stacks,
+    ) -> dict[fx.Node, fx.Node]:
+        """Record the operations with other operands (`known`); returns the new node of each. `returned` are those that the
+        program goes on with. Where it can be (and `fakes` is given) the results are copied instead of computed."""
+        made = dict(known)
+        first = tuple(nodes)
+        pattern = None if fakes is None else self._pattern(first, tuple(returned))
+        results = None if pattern is None or fakes is None else pattern.copy(fakes, known, self._kept)
+
+        # What both calls take from outside, and is the same for both, stays.
+        def image(node: fx.Node) -> fx.Node:
+            return made.get(node, node)
+
+        for node in nodes:
+            args, kwargs = map_arg((node.args, node.kwargs), image)
+            stack = _stack(node, stacks)
+            if results is None:
+                op: CallKind = "call_method" if node.op == "call_method" else "call_function"
+                copy = call(op, node.target, args, kwargs, stack=stack)
+                copy.meta = {**node.meta, **copy.meta, IMPURE: node.meta[IMPURE]}
+            else:
+                copy = call_again(node, args, kwargs, stack, results[node])
+            made[node] = copy
+        self._stretches.setdefault(first, [first]).append(tuple(made[node] for node in first))
+        return made
+
+    def _pattern(self, nodes: Stretch, returned: Stretch) -> ResultPattern | None:
+        """What is known of the first results, found out for the first repetition."""
+        if (nodes, returned) not in self._patterns:
+            self._patterns[nodes, returned] = ResultPattern.of(nodes, returned)
+        return self._patterns[nodes, returned]
+
+
+def _stack(node: fx.Node, stacks: Stacks) -> str:
+    text: str = node.meta.get("stack_trace", "")
+    if stacks[0] == stacks[1]:
+        return text  # a loop
+    return text.replace(stacks[0], stacks[1], 1) if text.startswith(stacks[0]) else text
+
+
+def is_operation(node: fx.Node) -> bool:
+    """Whether a node was recorded for an operation of the program; inputs and the nodes that write out a size were not."""
+    return STEP in node.meta
+
+
+def can_repeat(nodes: Iterable[fx.Node]) -> bool:
+    """Whether these operations can be recorded once more: not those with a graph of their own or an unknown size."""
+    return all(map(_is_plain, nodes))
+
+
+def may_fail_midway(nodes: Iterable[fx.Node], has_changes: bool) -> bool:
+    """Whether one of these operations may raise on data when something was written or drawn before: the program would have
+    to go on in their midst (ADR 0015)."""
+    for node in nodes:
+        has_changes = has_changes or changes(node)
+        if has_changes and may_raise(node):
+            return True
+    return False
+
+
+def _is_plain(node: fx.Node) -> bool:
+    return (
+        node.op in ("call_function", "call_method")
+        and not isinstance(node.target, torch._ops.HigherOrderOperator)
+        and "unbacked_bindings" not in node.meta
+        and all(one.op != "get_attr" for one in node.all_input_nodes)
+    )
