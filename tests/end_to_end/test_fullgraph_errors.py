@@ -148,9 +148,16 @@ def disabled(x):
     return outside(x) + 1
 
 
+def counted_rows(x):
+    count = int(x.sum().item())
+    rows = x.new_zeros(count, 2)
+    return rows if rows.shape[0] > 3 else x
+
+
 @pytest.mark.parametrize(
     ("function", "said"),
     [
+        (counted_rows, "in counted_rows: count = int(x.sum().item()))\n"),
         (branch, "the condition is a tensor, whose value is known only when the program runs"),
         (drawn, ": random.random()\n"),
         (pointer, "no memory, no content and no history"),

@@ -15,6 +15,7 @@ from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNBACKED_GUARD, UNSUPPORTED_VALUE
+from framesmith.graph.nodes.node_lines import explain_unknown
 from framesmith.graph.options import count_terms, is_fixed
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
@@ -261,8 +262,10 @@ class SymbolicNumber(GraphValue):
         return repr(self.as_python_constant()) if is_fixed(self.value) else super().reconstruct(writer)
 
     def describe(self) -> str:
-        """The type and the expression, for messages."""
-        return f"{class_name(self.python_type)} {self.value}"
+        """The type and the expression, for messages, and where its unknown numbers come from."""
+        origins = explain_unknown(self._graph.graph, self.value.node.expr.free_symbols)
+        where = f" ({', '.join(origins)})" if origins else ""
+        return f"{class_name(self.python_type)} {self.value}{where}"
 
 
 def is_zero(divisor: Tracker) -> bool:
