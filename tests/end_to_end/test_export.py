@@ -559,3 +559,21 @@ def test_the_state_of_the_program_loads_whole():
     assert module.second.weight is module.first.weight is model.first.weight
     module.load_state_dict({name: torch.full_like(value, 2.0) for name, value in model.state_dict().items()})
     assert torch.equal(module(torch.ones(2))[0], model(torch.ones(2))[0])
+
+
+def test_the_text_of_an_exported_module_is_that_of_its_graph() -> None:
+    exported = frontend.export(torch.nn.Linear(2, 2))(torch.ones(3, 2))
+    assert repr(exported).startswith("<Exported Linear.forward: 1 operation, ")
+    assert str(exported).startswith(repr(exported)) and "linear" in str(exported)
+    assert len(str(exported)) < 2000 and "recompute" not in str(exported)
+
+
+def test_a_backend_of_the_user_sees_no_marks() -> None:
+    seen = []
+
+    def backend(module, examples):
+        seen.extend(node.meta for node in module.graph.nodes)
+        return module.forward
+
+    frontend.compile(torch.nn.Linear(2, 2), backend=backend)(torch.ones(3, 2))
+    assert seen and not any("recompute" in meta for meta in seen)

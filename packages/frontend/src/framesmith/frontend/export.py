@@ -30,16 +30,17 @@ from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.user_lines import place_text, with_source
 from framesmith.graph.shapes.shape_guards import Specialized
 from framesmith.guards import first_failure
+from framesmith.guards.words import write_count
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Exported:
     """The answer of `export`; it unpacks into `graph_module, guards`.
 
     `graph_module` takes the arguments of the example, in the same containers, and returns what the program returns. It holds the
     program's own parameters and buffers under their dotted names. `guards` are what the trace rests on, as text. Calling this
-    object checks them before it calls the module.
+    object checks them before it calls the module; its text is that of the graph.
     """
 
     graph_module: fx.GraphModule
@@ -48,6 +49,15 @@ class Exported:
     _built: BuiltEntry
     _start: FunctionStart
     _names: UserNames
+
+    def __repr__(self) -> str:
+        count = sum(
+            node.op not in ("placeholder", "get_attr", "output") for node in self.graph_module.graph.nodes
+        )
+        return f"<Exported {self._names.function}: {write_count(count, 'operation')}, {write_count(len(self.guards), 'guard')}>"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.graph_module.print_readable(print_output=False)}"
 
     def __iter__(self) -> Iterator[object]:
         return iter((self.graph_module, self.guards))
