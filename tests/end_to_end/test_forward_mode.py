@@ -1,7 +1,11 @@
 """Forward-mode differentiation (`torch.autograd.forward_ad`): levels that one graph enters and leaves, and those that it cannot."""
 
 import pytest
+import torch
+import torch.autograd.forward_ad as fa
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 SETUP = """
 import torch
@@ -132,3 +136,41 @@ def test_a_level_is_part_of_the_graph(name, inputs, backend):
 @pytest.mark.parametrize("name", WITH_BREAKS)
 def test_a_level_that_no_graph_holds_is_that_of_eager(name, backend):
     check_source(program(WITH_BREAKS[name]), backend=backend, calls=3)
+
+
+def raises_inside(x, place):
+    try:
+        with fa.dual_level():
+            dual = fa.make_dual(x, torch.ones_like(x))
+            tangent = fa.unpack_dual(dual[place].exp()).tangent
+    except IndexError:
+        tangent = x
+    return tangent, fa._current_level
+
+
+def raises_inside_unused(x, place):
+    try:
+        with fa.dual_level():
+            fa.make_dual(x, torch.ones_like(x))[place]
+    except IndexError:
+        return x + 1, fa._current_level
+    return x, fa._current_level
+
+
+def raises_behind(x, place):
+    with fa.dual_level():
+        primal, tangent = fa.unpack_dual(fa.make_dual(x, torch.ones_like(x)).exp())
+    try:
+        return primal[place], tangent, fa._current_level
+    except IndexError:
+        return primal, tangent + 1, fa._current_level
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("program", [raises_inside, raises_inside_unused, raises_behind])
+def test_an_operation_that_raises_reaches_the_handler_around_a_level(program, backend):
+    compiled = frontend.compile(program, backend=backend)
+    for place in (1, 9, 0, 9):
+        given = torch.arange(4.0) / 4, torch.tensor([place])
+        for expected, found in zip(program(*given), compiled(*given), strict=True):
+            assert found == expected if isinstance(expected, int) else torch.equal(found, expected)

@@ -69,6 +69,8 @@ def enter(tx: TraceContext) -> Tracker:
     node = record_node(tx, enter_dual_level, ())
     # as for the setters of `modes`
     node.meta[IMPURE] = True
+    # what may raise from here on stops the trace: its handler would have to find the level left
+    tx.graph.has_changes = True
     (level,) = open_levels()
     tx.changes.launches.append(OpenLevel(tx, level))
     return Constant(level)
