@@ -104,7 +104,7 @@ class NestedFunction(Tracker):
         if name == "__annotate__" and name in vars(FunctionType):
             return (None if "__annotations__" in self.attributes else self.annotate) or Constant(None)
         # a function has such attributes, of which nothing is modelled here; others it lacks
-        if name.startswith("__") and hasattr(FunctionType, name):
+        if name.startswith("__") and (name in vars(FunctionType) or name in vars(object)):
             return self.unsupported(f"reading attribute {name!r}")
         return raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
 
