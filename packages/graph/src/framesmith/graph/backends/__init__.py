@@ -1,1 +1,1 @@
-"""The backend: found and called, what it may not replace, and graphs in parts."""
+"""The compilers that a graph is given to, and what AOTAutograd, under most of them, would compute otherwise than eager."""

@@ -1,1 +1,1 @@
-"""What torch and the interpreter keep for the process or the thread, and a trace turns, silences or waits for."""
+"""State of the thread or the process that a trace reads, sets and puts back: autocast, gradient and inference mode, devices, warnings."""

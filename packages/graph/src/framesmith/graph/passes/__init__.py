@@ -1,1 +1,1 @@
-"""Passes over a closed graph: clean-up, shared subgraphs, its text, what must hold of it."""
+"""Passes over a closed graph: dead nodes dropped, equal stretches shared, a graph printed, what must hold of it."""

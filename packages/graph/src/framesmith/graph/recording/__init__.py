@@ -1,1 +1,1 @@
-"""Parts of the recorder: moments to go back to, nested graphs, operations recorded once more."""
+"""Parts of the recorder: rolling back, graphs inside of an operation, equal layers recorded once more."""

@@ -1,1 +1,1 @@
-"""A captured graph as something that runs: its module and text, and what follows when it raises."""
+"""A compiled graph as something that runs: its module, the code that Python executes for it, and which operation raised."""

@@ -1,1 +1,1 @@
-"""Symbolic numbers: torch's ShapeEnv, the nodes of symbols, what was decided about them."""
+"""The fakes of inputs and their symbolic sizes, by torch's ShapeEnv, and what was decided about them."""
