@@ -566,14 +566,3 @@ def test_the_text_of_an_exported_module_is_that_of_its_graph() -> None:
     assert repr(exported).startswith("<Exported Linear.forward: 1 operation, ")
     assert str(exported).startswith(repr(exported)) and "linear" in str(exported)
     assert len(str(exported)) < 2000 and "recompute" not in str(exported)
-
-
-def test_a_backend_of_the_user_sees_no_marks() -> None:
-    seen = []
-
-    def backend(module, examples):
-        seen.extend(node.meta for node in module.graph.nodes)
-        return module.forward
-
-    frontend.compile(torch.nn.Linear(2, 2), backend=backend)(torch.ones(3, 2))
-    assert seen and not any("recompute" in meta for meta in seen)

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from torch._functorch.aot_autograd import aot_module_simplified, make_boxed_func
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.nn import functional
 
 from framesmith import frontend
@@ -77,10 +79,29 @@ def gradients(function, write):
     return [y.detach(), x.grad, w.grad]
 
 
+def backend_of_the_user():
+    """A new one each time: that it replaces operations is found out when it compiles its first graph."""
+
+    def backend(module, examples):
+        def compiler(graph, given):
+            return make_boxed_func(graph.forward)
+
+        return aot_module_simplified(
+            module,
+            examples,
+            fw_compiler=compiler,
+            bw_compiler=compiler,
+            partition_fn=min_cut_rematerialization_partition,
+        )
+
+    return backend
+
+
+@pytest.mark.parametrize("made", [lambda: "aot_eager", backend_of_the_user], ids=["named", "of the user"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @pytest.mark.parametrize("write", [write_data, write_data_of_the_input, write_without_gradients])
-def test_gradients_after_a_write(program, write):
-    compiled = frontend.compile(program, backend="aot_eager")
+def test_gradients_after_a_write(program, write, made):
+    compiled = frontend.compile(program, backend=made())
     for _ in range(2):
         expected, found = gradients(program, write), gradients(compiled, write)
         if isinstance(expected, str):

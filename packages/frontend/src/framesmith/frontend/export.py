@@ -28,6 +28,7 @@ from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.user_lines import place_text, with_source
+from framesmith.graph.backends.kept_values import forget_kept
 from framesmith.graph.shapes.shape_guards import Specialized
 from framesmith.guards import first_failure
 from framesmith.guards.words import write_count
@@ -188,4 +189,5 @@ def _place_of(target: ResumeTarget) -> str:
 
 def keep_graph(module: fx.GraphModule, examples: list[object]) -> Callable[..., object]:
     """The backend of `export`: the graph as it was recorded."""
+    forget_kept(module.graph)
     return module.forward

@@ -240,9 +240,7 @@ def call_backend(
                 given = outline(module, repeated) if options.shares_subgraphs else module
             if options.backend != "eager":
                 mark_lasting_inputs(given, used)
-                # whoever prints the graph that a callable of theirs is given would see the marks
-                if not reliance.holds:
-                    keep_what_inputs_give(given.graph)
+                keep_what_inputs_give(given.graph)
             examples = [for_backend(entry, context) for entry in used]
             with nullcontext() if options.backend == "eager" else _compiling(module.graph):
                 made = compile_parts(options, given, [entry.value for entry in used], examples, context)

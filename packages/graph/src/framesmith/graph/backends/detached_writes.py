@@ -13,7 +13,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.environment.ambient import Ambient
-from framesmith.graph.fakes.execution import is_differentiated, storages_of
+from framesmith.graph.fakes.execution import all_storages, is_differentiated
 from framesmith.graph.fakes.written_memories import memories_written_by
 from framesmith.graph.inputs.inputs import Input
 
@@ -26,7 +26,7 @@ def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient
         return False
     leaves = [entry.node for entry in used if _is_leaf(entry.value)]
     apart = [node for node in leaves if not any(map(is_differentiated, node.users))]
-    memory = {storage for node in apart for storage in storages_of(node)}
+    memory = all_storages(apart)
     records = start.grad
     for node in graph.nodes if memory else ():
         if node.target is torch._C._set_grad_enabled:

@@ -17,7 +17,7 @@ from torch import fx
 
 from framesmith.graph.backends.backend import load_later
 from framesmith.graph.backends.unused_operations import bodies_of
-from framesmith.graph.fakes.execution import is_differentiated, storages_of
+from framesmith.graph.fakes.execution import all_storages, is_differentiated, storages_of
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 
 
@@ -36,8 +36,8 @@ def _may_share(graph: fx.Graph) -> bool:
     results = graph.output_node().all_input_nodes
     if not any(map(is_differentiated, results)):
         return False
-    returned = {storage for node in results for storage in storages_of(node)}
-    returned -= {storage for node in graph.find_nodes(op="placeholder") for storage in storages_of(node)}
+    returned = all_storages(results)
+    returned -= all_storages(graph.find_nodes(op="placeholder"))
     if returned and any(map(bodies_of, graph.nodes)):
         return True
     numbers: dict[fx.Node, int] = {}

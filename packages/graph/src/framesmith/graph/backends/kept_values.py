@@ -14,7 +14,7 @@ import torch
 from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
-from framesmith.graph.fakes.execution import is_differentiated, storages_of
+from framesmith.graph.fakes.execution import all_storages, is_differentiated, storages_of
 
 MARK: Final = "recompute"
 """The key under which torch's partitioners look for a policy."""
@@ -23,19 +23,28 @@ KEPT: Final = CheckpointPolicy.MUST_SAVE
 
 def keep_what_inputs_give(graph: fx.Graph) -> None:
     """Mark in a closed graph what is computed from an input, if gradients go through it at all: if the backward pass needs it, it is to
-    be kept. A view of an input is as good as the input, of which eager keeps one too."""
+    be kept. A view of an input is as good as the input, of which eager keeps one too. A callable of the user gets the marks too, since nothing
+    tells whether it hands the graph to AOTAutograd."""
     if not any(map(is_differentiated, graph.output_node().all_input_nodes)):
         return
-    inputs = {memory for node in graph.find_nodes(op="placeholder") for memory in storages_of(node)}
+    inputs = all_storages(graph.find_nodes(op="placeholder"))
     for node in graph.nodes:
-        if node.op not in ("call_function", "call_method"):
-            continue
-        # a nested graph may say by itself what is computed again
-        if isinstance(node.target, torch._ops.HigherOrderOperator):
-            continue
-        own, operands = (
-            storages_of(node),
-            {memory for one in node.all_input_nodes for memory in storages_of(one)},
-        )
-        if own and own.isdisjoint(inputs) and not operands.isdisjoint(inputs):
+        if _is_computed_from(node, inputs):
             node.meta.setdefault(MARK, KEPT)
+
+
+def forget_kept(graph: fx.Graph) -> None:
+    """Take the marks off again, of a graph that is handed out and not compiled."""
+    for node in graph.nodes:
+        if node.meta.get(MARK) is KEPT:
+            del node.meta[MARK]
+
+
+def _is_computed_from(node: fx.Node, inputs: set[int]) -> bool:
+    # a nested graph may say by itself what is computed again
+    if node.op not in ("call_function", "call_method") or isinstance(
+        node.target, torch._ops.HigherOrderOperator
+    ):
+        return False
+    own = storages_of(node)
+    return bool(own) and own.isdisjoint(inputs) and not all_storages(node.all_input_nodes).isdisjoint(inputs)

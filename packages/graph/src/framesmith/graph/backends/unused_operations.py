@@ -16,7 +16,7 @@ from torch import fx
 from torch._higher_order_ops.cond import cond_op
 from torch._higher_order_ops.wrap import tag_activation_checkpoint
 
-from framesmith.graph.fakes.execution import storages_of
+from framesmith.graph.fakes.execution import all_storages, storages_of
 from framesmith.graph.fakes.written_memories import memories_written_by
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations import transforms
@@ -100,13 +100,13 @@ def _runs_code(node: fx.Node) -> bool:
 def _unused(graph: fx.Graph, outputs: Sequence[fx.Node], is_nested: bool = False) -> list[fx.Node]:
     """The operations that draw or may raise, and that no result may come from, in order: nothing that matters reads them, or their
     memory is written to afterwards, perhaps all of it. So are the operations with a nested graph of which this may be said."""
-    wanted = {storage for node in outputs for storage in storages_of(node)}
-    wanted |= {storage for node in graph.find_nodes(op="placeholder") for storage in storages_of(node)}
+    wanted = all_storages(outputs)
+    wanted |= all_storages(graph.find_nodes(op="placeholder"))
     needed, written, replaced, found = set(outputs), set[int](), set[int](), list[fx.Node]()
     for node in reversed(graph.nodes):
         if node.op not in ("call_function", "call_method"):
             continue
-        operands = {storage for one in node.all_input_nodes for storage in storages_of(one)}
+        operands = all_storages(node.all_input_nodes)
         results = storages_of(node)
         changed = memories_written_by(node)
         # what gives nothing and writes to no tensor is there for an effect

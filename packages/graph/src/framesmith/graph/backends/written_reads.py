@@ -18,7 +18,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.backends.kept_values import KEPT, MARK
-from framesmith.graph.fakes.execution import is_differentiated, storage_of, storages_of
+from framesmith.graph.fakes.execution import all_storages, is_differentiated, storage_of, storages_of
 from framesmith.graph.fakes.written_memories import memories_written_by
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.lasting_inputs import is_buffer
@@ -56,7 +56,7 @@ def are_written_later(graph: fx.Graph, used: Sequence[Input], written: Collectio
     later = set[int]()
     for node in reversed(graph.nodes) if flow else ():
         is_read = node in flow and operator_name(node.op, node.target) != "clone"
-        if is_read and not later.isdisjoint(_storages([*_read_by(node, memories)])):
+        if is_read and not later.isdisjoint(all_storages([*_read_by(node, memories)])):
             return True
         later |= _written_by(node)
     return False
@@ -96,7 +96,7 @@ def keep_reads(module: fx.GraphModule, used: Sequence[Input], written: Collectio
                 copies[operand] = _copy(graph, made[operand], example(operand))
         read = {operand: copies[operand] for operand in operands}
         made[node] = graph.node_copy(node, {**made, **read}.__getitem__)
-        if node.meta.get(IMPURE) and not memories.written.isdisjoint(_storages(node.all_input_nodes)):
+        if node.meta.get(IMPURE) and not memories.written.isdisjoint(all_storages(node.all_input_nodes)):
             copies.clear()
     return make_plain(fx.GraphModule(module, graph, class_name=type(module).__name__))
 
@@ -123,14 +123,14 @@ def _read_by(node: fx.Node, memories: _Memories) -> Iterator[fx.Node]:
     """The operands in these memories that an operation reads, and neither writes to nor gives on as a view."""
     if node.op not in ("call_function", "call_method"):
         return
-    results = _storages([node])
+    results = storages_of(node)
     # what is changed stands first, as in `y.add_(n)`; of another one it is not known which it changes
-    is_in_place = not results.isdisjoint(_storages(node.all_input_nodes[:1]))
+    is_in_place = not results.isdisjoint(all_storages(node.all_input_nodes[:1]))
     if node.meta.get(IMPURE) and not is_in_place:
         return
     is_clone = operator_name(node.op, node.target) == "clone"
     for operand in node.all_input_nodes:
-        own = _storages([operand])
+        own = storages_of(operand)
         if not isinstance(example(operand), torch.Tensor) or not own.isdisjoint(results):
             continue
         if own <= memories.written or (is_clone and own <= memories.buffers and can_be_kept(operand)):
@@ -140,10 +140,6 @@ def _read_by(node: fx.Node, memories: _Memories) -> Iterator[fx.Node]:
 def _written_by(node: fx.Node) -> set[int]:
     """The memories that an operation writes to, but for the statistics of a normalization."""
     return set() if is_normalization(node.target) else memories_written_by(node)
-
-
-def _storages(nodes: Sequence[fx.Node]) -> set[int]:
-    return {storage for node in nodes for storage in storages_of(node)}
 
 
 def _copy(graph: fx.Graph, node: fx.Node, value: object) -> fx.Node:

@@ -3,7 +3,7 @@
 What an exception of the operation means is in `infer`; this module knows what to restore.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 
@@ -108,6 +108,11 @@ def storage_of(tensor: torch.Tensor) -> int:
 def storages_of(node: fx.Node) -> set[int]:
     """The storages of the tensors that an operation gives, or those of an input."""
     return {storage_of(tensor) for tensor in tensors_in(node.meta.get(EXAMPLE))}
+
+
+def all_storages(nodes: Iterable[fx.Node]) -> set[int]:
+    """The storages of the tensors that any of these operations gives."""
+    return {storage for node in nodes for storage in storages_of(node)}
 
 
 def is_differentiated(node: fx.Node) -> bool:

@@ -7,13 +7,12 @@
 Not here: whether it writes at all, which the recorder has found out and marked, and when it does (`writes`).
 """
 
-from collections.abc import Iterable
 from functools import lru_cache
 
 import torch
 from torch import fx
 
-from framesmith.graph.fakes.execution import storages_of
+from framesmith.graph.fakes.execution import all_storages
 from framesmith.graph.operations.purity import IMPURE, is_foreign, is_normalization
 
 
@@ -23,16 +22,12 @@ def memories_written_by(node: fx.Node) -> set[int]:
         return set()
     # a normalization writes to its statistics alone, which stand behind its input
     if is_normalization(node.target):
-        return _storages(node.all_input_nodes[1:])
+        return all_storages(node.all_input_nodes[1:])
     written: list[fx.Node] = []
     for position, name in _places(node.op, node.target):
         given = node.kwargs.get(name, node.args[position] if 0 <= position < len(node.args) else None)
         fx.node.map_arg(given, written.append)
-    return _storages(written or node.all_input_nodes)
-
-
-def _storages(nodes: Iterable[fx.Node]) -> set[int]:
-    return {storage for node in nodes for storage in storages_of(node)}
+    return all_storages(written or node.all_input_nodes)
 
 
 @lru_cache(maxsize=4096)

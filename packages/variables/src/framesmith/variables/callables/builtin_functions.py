@@ -195,7 +195,7 @@ def call_build_class(
     tx: TraceContext, body: Tracker, name: Tracker, *args: Tracker, **kwargs: Tracker
 ) -> Tracker:
     """`class Name(...): ...`: breaks the graph, since the body runs in a namespace of its own."""
-    raise GraphBreak(CLASS_STATEMENT, f"class {name.as_python_constant()}")
+    raise GraphBreak(CLASS_STATEMENT, name.describe())
 
 
 def _add_breaks(kind: BreakKind, *functions: Callable[..., object]) -> None:
