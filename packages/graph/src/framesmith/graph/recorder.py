@@ -30,11 +30,11 @@ from framesmith.graph.fakes.infer import COMPUTE, CallKind, operation_name
 from framesmith.graph.fakes.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.finish import CompiledSubgraph
 from framesmith.graph.inputs.inputs import (
-    Input,
     Inputs,
     check_wrappers,
     find_written_inputs,
-    layout_of,
+    is_jagged,
+    make_input,
     placeholder_name,
     refuse_inference_leaf,
 )
@@ -106,6 +106,7 @@ class Recorder:
         self.has_changes = False
         self.writes = Writes(self._inputs)
         self.asks_no_subclass = False  # there are tensors of subclasses, which the trace asks by itself
+        self.has_wrappers = False  # there are inputs that wrap other tensors
         self._count = 0
 
     # the span of the trace
@@ -192,7 +193,7 @@ class Recorder:
         if type(value) not in PLAIN_TENSORS and getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
         refuse_inference_leaf(value, source.text(), self._reliance)
-        if self.asks_no_subclass:
+        if self.has_wrappers:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
                 check_wrappers(self._inputs, value, source.text())
         dims = dynamic or DynamicDims.none()
@@ -202,7 +203,7 @@ class Recorder:
             with outside_blocks(self._start.inference):
                 fake = self._world.fake_input(source, value, dims, self.pause_recording)
         assert isinstance(fake, torch.Tensor)
-        return self._add_input(source, value, fake, layout_of(fake))
+        return self._add_input(source, value, fake)
 
     def number_input(self, source: Source, value: int | float, *, is_unspecialized: bool = False) -> fx.Node:
         """The node of a number that may differ from call to call; `example_value` is a SymInt or SymFloat.
@@ -220,7 +221,7 @@ class Recorder:
             self._takes_float |= isinstance(value, float)
         if is_unspecialized:
             self._unspecialized.append((source, symbol))
-        return self._add_input(source, value, symbol, None)
+        return self._add_input(source, value, symbol)
 
     def source_of(self, value: torch.SymInt | torch.SymFloat) -> Source | None:
         """The source that computes a symbolic number from the values of the call; None if there is none."""
@@ -231,17 +232,11 @@ class Recorder:
         if not self.runs_as_captured:
             raise GraphBreak(BACKEND_LIMIT, f"the generator {source.text()} in a graph")
         known = self._inputs.find(source)
-        return known.node if known is not None else self._add_input(source, value, value, None)
+        return known.node if known is not None else self._add_input(source, value, value)
 
-    def _add_input(
-        self,
-        source: Source,
-        value: object,
-        fake: object,
-        layout: tuple[tuple[object, ...], tuple[object, ...], object] | None,
-    ) -> fx.Node:
-        node = self._root.placeholder(placeholder_name(source), fake)
-        self._inputs.add(Input(source, node, value, fake, layout))
+    def _add_input(self, source: Source, value: object, example: object) -> fx.Node:
+        node = self._root.placeholder(placeholder_name(source), example)
+        self._inputs.add(make_input(source, node, value, example))
         return node
 
     # operations
@@ -367,7 +362,11 @@ class Recorder:
         tensors: list[torch.Tensor],
         impure: bool,
     ) -> Execution:
-        asking = torch._C.DisableTorchFunctionSubclass() if self.asks_no_subclass else _AS_ALWAYS
+        asking = (
+            torch._C.DisableTorchFunctionSubclass()
+            if self.asks_no_subclass and not any(map(is_jagged, tensors))
+            else _AS_ALWAYS
+        )
         SILENCE.take_warned()  # what warned before belongs to an inference that raised, or to another trace
         with self._span.running(), self._world.dispatching(), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
@@ -396,7 +395,7 @@ class Recorder:
 
     def _symbol_input(self, source: Source, example: object) -> fx.Node:
         known = self._inputs.find(source)
-        return known.node if known is not None else self._add_input(source, None, example, None)
+        return known.node if known is not None else self._add_input(source, None, example)
 
     def tensors(self) -> Iterator[torch.Tensor]:
         """The fakes of all tensors that the graph, or one around it, holds so far."""

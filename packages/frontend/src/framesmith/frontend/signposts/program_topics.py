@@ -51,6 +51,17 @@ PROGRAM_TOPICS: Final = (
         ),
     ),
     Topic(
+        "tensors of subclasses and tensors that wrap others",
+        ("tensor subclass", "wrapper subclass", "__torch_dispatch__", "jagged", "nested tensor"),
+        (
+            ("an existing one becomes an input of the graph", "wrap_tensor_subclass"),
+            ("one that wraps others, and what is guarded of it", "guard_wrapper"),
+            ("one of the layout `torch.jagged`", "wrap_jagged"),
+            ("what the trace knows of it", "SubclassTensor"),
+            ("a call that asks no class", "call_unasked"),
+        ),
+    ),
+    Topic(
         "torch-function modes that the program enters",
         ("torch-function mode", "TorchFunctionMode", "entered mode"),
         (

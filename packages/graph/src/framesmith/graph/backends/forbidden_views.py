@@ -13,6 +13,7 @@ import torch
 from torch import fx
 from torch._C._autograd import CreationMeta
 
+from framesmith.graph.inputs.inputs import is_wrapper
 from framesmith.graph.nodes.arguments import EXAMPLE
 
 _SUFFIX: Final = re.compile(r"Backward\d*$")
@@ -57,6 +58,8 @@ def _is_outdated(node: fx.Node) -> bool:
 
 def _kind_of(example: object) -> ViewKind | None:
     if not isinstance(example, torch.Tensor) or not example._is_view() or not example.requires_grad:
+        return None
+    if is_wrapper(example):  # its class may know no operation that gives another one over the same memory
         return None
     meta = torch._C._autograd._get_creation_meta(example)
     if meta is CreationMeta.DEFAULT:

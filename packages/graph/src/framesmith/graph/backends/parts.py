@@ -164,7 +164,7 @@ def _symbols(value: object) -> set[object]:
     numbers = [value]
     for tensor in tensors_in(value):
         places = layout_of(tensor)
-        numbers += [] if places is None else [*places[0], *places[1], places[2]]
+        numbers += [*places[0], *places[1], places[2]]
     return {symbol for one in numbers if isinstance(one, _NUMBERS) for symbol in one.node.expr.free_symbols}
 
 

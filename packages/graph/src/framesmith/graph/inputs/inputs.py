@@ -6,7 +6,7 @@ Their fake tensors are made by `shape_env`.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import torch
 import torch._guards
@@ -22,6 +22,7 @@ from framesmith.graph.replacing_backends import Reliance
 from framesmith.guards.class_lookup import resolution_order, type_dict
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.steps import InstanceItem
 
 _NOT_A_NAME = re.compile(r"\W+", re.ASCII)
 _LONGEST = 60
@@ -31,6 +32,9 @@ _OF_CLASSES: Final = frozenset(
 ) - {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # fmt: skip
 _OPERATIONS: Final = frozenset(dir(torch.Tensor)) - _OF_CLASSES
 
+Layout: TypeAlias = tuple[tuple[object, ...], tuple[object, ...], object]
+"""Sizes, strides and offset of a tensor."""
+
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,21 +42,37 @@ class Input:
     """One input. `value` is the real object, kept while recording only; `example` represents it in the trace.
 
     `layout` is what a tensor's fake was made with: sizes, strides, offset. The fake itself may be changed by a
-    recorded operation such as `x.t_()`.
+    recorded operation such as `x.t_()`. `parts` has the same of the tensors in a wrapper.
     """
 
     source: Source
     node: fx.Node
     value: object
     example: object
-    layout: tuple[tuple[object, ...], tuple[object, ...], object] | None
+    layout: Layout | None
+    parts: tuple[tuple[Source, Layout], ...] = ()
 
 
-def layout_of(fake: torch.Tensor) -> tuple[tuple[object, ...], tuple[object, ...], object] | None:
+def layout_of(fake: torch.Tensor) -> Layout:
     """Sizes, strides and offset of a strided tensor; sizes only for others."""
     if fake.layout is not torch.strided or fake.is_nested:
-        return (tuple(fake.shape) if not fake.is_nested else (), (), 0)
+        return (tuple(fake.shape) if is_jagged(fake) or not fake.is_nested else (), (), 0)
     return tuple(fake.shape), tuple(fake.stride()), fake.storage_offset()
+
+
+def make_input(source: Source, node: fx.Node, value: object, example: object) -> Input:
+    """An input with the layouts that the tensors of its example have now."""
+    if not isinstance(example, torch.Tensor):
+        return Input(source, node, value, example, None)
+    parts = () if type(value) in PLAIN_TENSORS else tuple(_layouts_of_parts(source, example))
+    return Input(source, node, value, example, layout_of(example), parts)
+
+
+def _layouts_of_parts(source: Source, fake: torch.Tensor) -> Iterator[tuple[Source, Layout]]:
+    for name in _own_parts(fake):
+        part, place = getattr(fake, name), InstanceItem(source, name)
+        yield place, layout_of(part)
+        yield from _layouts_of_parts(place, part)
 
 
 def placeholder_name(source: Source) -> str:
@@ -191,6 +211,21 @@ def is_wrapper(value: object) -> bool:
     return bool(is_traceable_wrapper_subclass(value))
 
 
+_VALUES: Final = ("_values",)
+
+
+def is_jagged(value: torch.Tensor) -> bool:
+    """Whether it is torch's nested tensor with the layout `torch.jagged`: a wrapper whose class is a part of torch."""
+    return value.layout is torch.jagged
+
+
+def has_known_layout(value: torch.Tensor) -> bool:
+    """Whether a trace can follow tensors of this layout: strided ones that are neither nested nor quantised, and jagged ones."""
+    return is_jagged(value) or not (
+        value.layout is not torch.strided or value.is_quantized or value.is_nested
+    )
+
+
 def parts_of(value: torch.Tensor) -> tuple[str, ...]:
     """The names of the tensors that a wrapper holds; none for other tensors."""
     if type(value) in PLAIN_TENSORS:
@@ -199,9 +234,15 @@ def parts_of(value: torch.Tensor) -> tuple[str, ...]:
     return tuple(flatten()[0]) if flatten is not None and is_wrapper(value) else ()
 
 
+def _own_parts(value: torch.Tensor) -> tuple[str, ...]:
+    """The names of the tensors that no other one shares. Those that say where the components of jagged ones are may be shared: they are
+    inputs by themselves, to which no operation writes."""
+    return _VALUES if is_jagged(value) else parts_of(value)
+
+
 def with_memory(value: torch.Tensor) -> Iterator[torch.Tensor]:
     """The tensor, or those in a wrapper, if it has a storage."""
-    parts = parts_of(value)
+    parts = _own_parts(value)
     for name in parts:
         yield from with_memory(getattr(value, name))
     if not parts and value.layout is torch.strided:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import torch
 
-from framesmith.graph.inputs.inputs import Input
+from framesmith.graph.inputs.inputs import Input, Layout
 from framesmith.graph.options import is_fixed
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.kinds.base import Claim
@@ -39,30 +39,30 @@ def verify_numbers(inputs: Iterable[Input], guards: GuardSet) -> list[str]:
         if isinstance(entry.source, NewObject) and entry.layout is not None:
             continue  # the entry makes it with these sizes
         if entry.layout is not None:
-            problems += _of_tensor(entry, claims, related)
+            for source, layout in ((entry.source, entry.layout), *entry.parts):
+                problems += _of_tensor(source, layout, claims, related)
         # Without a value: the size of a tensor, read as an input. It is checked with that tensor.
         elif isinstance(entry.example, torch.SymInt | torch.SymFloat) and entry.value is not None:
             problems += _of_number(entry, claims, related)
     return problems
 
 
-def _of_tensor(entry: Input, claims: _Claims, related: set[Source]) -> Iterator[str]:
-    assert entry.layout is not None
-    specs = [claim.spec for claim in claims.get(entry.source, ()) if isinstance(claim, TensorIs)]
-    sizes, strides, _ = entry.layout
+def _of_tensor(source: Source, layout: Layout, claims: _Claims, related: set[Source]) -> Iterator[str]:
+    specs = [claim.spec for claim in claims.get(source, ()) if isinstance(claim, TensorIs)]
+    sizes, strides, _ = layout
     for dim, size in enumerate(sizes):
         held = any(spec.sizes is not None and spec.sizes[dim] == size for spec in specs)
-        yield from _problem(TensorSize(entry.source, dim), size, held, related)
+        yield from _problem(TensorSize(source, dim), size, held, related)
     for dim, stride in enumerate(strides):
         held = any(spec.strides is not None and spec.strides[dim] == stride for spec in specs)
-        yield from _problem(TensorStride(entry.source, dim), stride, held, related)
+        yield from _problem(TensorStride(source, dim), stride, held, related)
 
 
 def _problem(source: Source, number: object, held: bool, related: set[Source]) -> Iterator[str]:
     if type(number) is int:
         if not held:
             yield f"{source.text()} is the number {number} in the trace, and no guard says so"
-    elif is_fixed(number) and source not in related:
+    elif is_fixed(number) and not held and source not in related:
         yield f"{source.text()} was symbolic, the trace fixed it to {number}, and no guard says so"
 
 

@@ -26,12 +26,14 @@ class Dim(StrEnum):
 class DynamicDims:
     """The treatment of each dimension of one tensor; a dimension not mentioned is static.
 
-    `bounds` maps a dimension to the inclusive (lowest, highest) size that the user promised, None for open.
+    `bounds` maps a dimension to the inclusive (lowest, highest) size that the user promised, None for open. `parts` says it of the
+    tensors in a wrapper, by name; one that is not mentioned is treated as the wrapper.
     """
 
     default: Dim = Dim.STATIC
     dims: Mapping[int, Dim] = field(default_factory=dict)
     bounds: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
+    parts: "Mapping[str, DynamicDims]" = field(default_factory=dict)
 
     @staticmethod
     def none() -> "DynamicDims":

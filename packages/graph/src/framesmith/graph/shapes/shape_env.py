@@ -22,8 +22,10 @@ from torch.fx.experimental.symbolic_shapes import (
     compute_unbacked_bindings,
     free_unbacked_symbols,
 )
+from torch.nested._internal.nested_int import NestedIntNode
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.singleton_int import SingletonInt
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 from torch.utils._sympy.value_ranges import ValueRanges
 
@@ -240,7 +242,7 @@ class ShapeEnvAdapter:
         if flatten is not None and wraps:
             attributes, _ = flatten()
             inner: dict[str, SymbolicContext] = {
-                name: self._context(Attribute(source, name), part, dynamic)
+                name: self._context(Attribute(source, name), part, dynamic.parts.get(name, dynamic))
                 for name in attributes
                 if isinstance(part := getattr(value, name), torch.Tensor)
             }
@@ -299,6 +301,9 @@ class ShapeEnvAdapter:
         hint = self.env.backed_var_to_val.get(symbol)
         if symbol_is_type(symbol, (SymT.FLOAT, SymT.UNBACKED_FLOAT)):
             return self.env.create_symfloatnode(symbol, hint=None if hint is None else float(hint))
+        if isinstance(hint, SingletonInt):  # the length of a ragged dimension
+            make: Callable[[object], torch.SymInt] = torch.SymInt  # untyped in torch
+            return self.env.create_symintnode(symbol, hint=make(NestedIntNode(hint._val, hint._coeff)))
         return self.env.create_symintnode(symbol, hint=None if hint is None else int(hint))
 
     def unbacked_bindings(self, result: object) -> Mapping[Symbol, tuple[object, ...]] | None:

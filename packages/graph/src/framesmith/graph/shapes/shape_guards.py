@@ -198,14 +198,14 @@ def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Exp
         if entry.layout is None:
             yield from _number(entry.source, entry.example)
             continue
-        sizes, strides, offset = entry.layout
-        if all(type(number) is int for number in (*sizes, *strides, offset)):
-            continue  # as nearly all parameters
-        for dim, size in enumerate(sizes):
-            yield from _number(TensorSize(entry.source, dim), size)
-        for dim, stride in enumerate(strides):
-            yield from _number(TensorStride(entry.source, dim), stride)
-        yield from _number(TensorStorageOffset(entry.source), offset)
+        for source, (sizes, strides, offset) in ((entry.source, entry.layout), *entry.parts):
+            if all(type(number) is int for number in (*sizes, *strides, offset)):
+                continue  # as nearly all parameters
+            for dim, size in enumerate(sizes):
+                yield from _number(TensorSize(source, dim), size)
+            for dim, stride in enumerate(strides):
+                yield from _number(TensorStride(source, dim), stride)
+            yield from _number(TensorStorageOffset(source), offset)
 
 
 def _wide_ints(inputs: Iterable[Input]) -> Iterator[Source]:

@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import Final
 
 import torch
+from torch.nested._internal.nested_tensor import NestedTensor
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNSUPPORTED_SUBCLASS
@@ -38,7 +39,7 @@ one operand overrides it."""
 
 def defines_override(cls: type) -> bool:
     """Whether torch would ask instances of the class: it has a `__torch_function__` that is not the disabled one."""
-    if cls is torch.Tensor:
+    if cls is torch.Tensor or cls is NestedTensor:
         return False
     stored = static_lookup(cls, NAME)
     return stored is not MISSING and stored is not _DISABLED

@@ -6,6 +6,7 @@ The tracker is in `subclasses.subclass_tensors`.
 from typing import Final
 
 import torch
+from torch.nested._internal.nested_tensor import NestedTensor
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from framesmith.graph import GraphBreak
@@ -21,6 +22,7 @@ from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import check_modes
+from framesmith.variables.subclasses.jagged_inputs import wrap_jagged
 from framesmith.variables.subclasses.subclass_tensors import make_subclass_tensor, refuses
 from framesmith.variables.tensors.tensor_inputs import wrap_with_sizes
 from framesmith.variables.tensors.tensors import WRAPPER_RESULT, TensorTracker
@@ -54,6 +56,9 @@ def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Track
     and reads all that it holds, so all of it is guarded. Its sizes are plain numbers."""
     cls = type(value)
     check_modes()
+    tx.graph.has_wrappers = True
+    if type(value) is NestedTensor:
+        return wrap_jagged(tx, value, source)
     # From now on operations on fakes are made without asking: the trace has asked before.
     tx.graph.asks_no_subclass = True
     with torch._C.DisableTorchFunctionSubclass():

@@ -73,6 +73,7 @@ class SubclassTensor(InstanceTracker):
         super().__init__(cls, value, source, builtin_part=inner)
         self.inner = inner
         self.parts = parts_of(inner.fake)
+        self.shared: dict[str, Tracker] = {}  # parts that other wrappers may hold too: inputs by themselves
 
     def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
         """The tensor itself: C code asks its class."""
@@ -208,7 +209,9 @@ class SubclassTensor(InstanceTracker):
         """As for any instance; a tensor in a wrapper is read in the graph."""
         # Inside of the graph the wrapper is one value, and its parts are computed by operations on it.
         if name in self.parts and name not in self.own.pending and name not in self.own.deleted:
-            return wrap_result(tx, call_node(tx, getattr, (self.inner.graph_node(tx), name)))
+            return self.shared.get(name) or wrap_result(
+                tx, call_node(tx, getattr, (self.inner.graph_node(tx), name))
+            )
         # What `__tensor_unflatten__` put into the fake of a result is in no tracker; constants can be read off.
         held = None if self.source is not None or not self.parts else vars(self.inner.fake).get(name, MISSING)
         if held is not None and held is not MISSING and is_constant_type(tx.registry, type(held)):

@@ -11,6 +11,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import HISTORY_ASKED
 from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
 from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.inputs.inputs import is_jagged
 from framesmith.graph.operations.tensor_hooks import hooked
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
@@ -32,7 +33,7 @@ _METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "grad_dtype")
 # Views and computed tensors: one node each.
 _TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
 _DEVICES = ("cpu", "cuda", "ipu", "maia", "meta", "mps", "mtia", "vulkan", "xla", "xpu")
-_LAYOUTS = ("is_sparse", "is_sparse_csr", "is_quantized", "is_nested", "is_mkldnn")
+_LAYOUTS = ("is_sparse", "is_sparse_csr", "is_quantized", "is_mkldnn")
 
 
 def _register_metadata(name: str) -> None:
@@ -92,8 +93,14 @@ def read_bytes(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 
 @ROWS.entry(READERS, *_LAYOUTS)
 def read_layout(tx: TraceContext, tensor: TensorTracker) -> Tracker:
-    """False: only plain strided tensors have a tracker."""
+    """False: only strided tensors have a tracker, and jagged ones."""
     return Constant(False)
+
+
+@ROWS.entry(READERS, "is_nested")
+def read_nested(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """Whether it is a jagged tensor."""
+    return Constant(is_jagged(tensor.fake))
 
 
 @ROWS.entry(READERS, "device")

@@ -17,6 +17,7 @@ from framesmith.graph.breaks.break_kinds import (
     TENSOR_INTERNALS,
     UNSUPPORTED_VALUE,
 )
+from framesmith.graph.inputs.inputs import has_known_layout
 from framesmith.graph.python_numbers import numbers
 from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Source
@@ -349,8 +350,7 @@ class TensorTracker(GraphValue):
         raise GraphBreak(DATA_DEPENDENT_OUTPUT, "`in` on a tensor")
 
     def metadata(self, tx: TraceContext, method: str, *arguments: object, **keywords: object) -> Tracker:
-        """The result of a method that reads sizes, strides or types
-        only, computed by the fake tensor without a node."""
+        """The result of a method that reads sizes, strides or types only, computed by the fake tensor without a node."""
         refuse_replaced(method)
         # The claim on the metadata of a tensor leaves the offset out: it is guarded where it is read.
         if method == "storage_offset":
@@ -402,7 +402,7 @@ def tensor_of(tx: TraceContext, node: fx.Node | None, value: object) -> Tracker:
     """The tracker of a fake tensor: that of the first node with this result, unless a roll-back dropped the node."""
     assert isinstance(value, torch.Tensor)
     assert node is not None
-    if value.layout is not torch.strided or value.is_quantized or value.is_nested:
+    if not has_known_layout(value):
         raise GraphBreak(FAKE_INPUT, f"{node.target} gives a tensor of layout {value.layout}")
     known = tx.changes.results.get(id(value))
     # The tracker of a tensor of a subclass has the one with the node inside.

@@ -107,6 +107,7 @@ _FIXED: Final[tuple[tuple[object, Question], ...]] = (
     (False, torch.compiler.is_exporting),
     (False, torch._jit_internal.is_scripting),
     (False, torch.jit._trace.is_tracing),
+    (False, torch.fx._symbolic_trace.is_fx_tracing),
     (None, torch._C._get_tracing_state),
     (False, torch._C._is_tracing),
     (None, torch._C._log_api_usage_once),
