@@ -8,6 +8,7 @@ memory; a node that does otherwise breaks the graph.
 """
 
 import operator
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -21,6 +22,7 @@ from framesmith.graph.fakes.execution import storage_of
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
 from framesmith.variables.builtin_types.lists import ListTracker
+from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, is_constant_type
@@ -34,6 +36,7 @@ from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.symbolic_numbers.wide_ints import without_wide_ints
 from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.wrapping.wrap import Wrapper
 
 ROWS: Final = Rows()
 
@@ -134,8 +137,19 @@ def _check_settings(tx: TraceContext) -> None:
     if not are_tensors_on_cpu():
         raise GraphBreak(NUMPY_CALL, "an operation of numpy where tensors are made on another device")
     if not array_nodes.only_warns():
-        raise GraphBreak(NUMPY_CALL, "an operation of numpy where errors of numbers raise (numpy.errstate)")
+        raise GraphBreak(
+            NUMPY_CALL,
+            "an operation of numpy where errors of numbers raise (numpy.errstate, warnings.filters)",
+        )
+    if not _are_filters_kept(tx):
+        raise GraphBreak(NUMPY_CALL, "an operation of numpy after a change of warnings.filters")
     tx.guards.add(_ONLY_WARNS)
+
+
+def _are_filters_kept(tx: TraceContext) -> bool:
+    """Whether the trace has left alone what becomes of a warning."""
+    assert isinstance(tx.wrap, Wrapper)
+    return namespace_of(tx, vars(warnings)).is_restored() and not tx.wrap.has_changed(warnings.filters)
 
 
 def _apart_from(tx: TraceContext, target: Tracker, value: Tracker) -> Tracker:

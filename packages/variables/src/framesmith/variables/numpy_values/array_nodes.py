@@ -10,9 +10,9 @@ import importlib
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from types import ModuleType
+from types import BuiltinMethodType, ModuleType
 from typing import Final
 
 import torch
@@ -171,9 +171,27 @@ def _fill(made: object) -> None:
 
 def only_warns() -> bool:
     """Whether numpy does no more than warn of an overflow, a division by zero and the like, as it does unless `numpy.errstate` or
-    `numpy.seterr` says otherwise. `torch._numpy` does nothing."""
+    `numpy.seterr` says otherwise, and nobody sees the warning but on a screen. `torch._numpy` does nothing."""
     assert numpy is not None
-    return all(mode in ("warn", "ignore") for mode in numpy.geterr().values())
+    modes = set(numpy.geterr().values())
+    return modes <= {"ignore"} or (modes <= {"warn", "ignore"} and not _are_warnings_seen())
+
+
+def _are_warnings_seen() -> bool:
+    """Whether a warning of numpy would be raised, or put into a list by a program that asked for all of them."""
+    show = getattr(warnings, "_showwarnmsg_impl", None)
+    seen = {"error", "always", "all"} if type(show) is BuiltinMethodType else {"error"}
+    return not seen.isdisjoint(_actions_on_warnings())
+
+
+def _actions_on_warnings() -> Iterator[str]:
+    """What the filters may do with a RuntimeWarning, up to the first that holds for all of them."""
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            yield action
+            if message is None and module is None and not line:
+                return
+    yield str(getattr(warnings, "defaultaction", "default"))
 
 
 def ask_numpy(
