@@ -24,6 +24,7 @@ from framesmith.graph.operations.data_errors import has_wild_number, may_raise
 from framesmith.graph.operations.missing_kernels import may_be_refused
 from framesmith.graph.operations.purity import IMPURE, is_outside_of_training, is_random
 from framesmith.graph.operations.random_draws import checkpoint_with_random_numbers
+from framesmith.graph.operations.unchecked_arguments import may_refuse_arguments
 from framesmith.graph.replacing_backends import Reliance
 
 _EMPTY: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
@@ -176,11 +177,13 @@ def _is_seeded(name: str) -> bool:
 
 
 def _may_raise(node: fx.Node, is_nested: bool = False) -> bool:
-    """Whether eager may raise. That a kernel may be missing does not count in a nested graph: it would hold for nearly all that is
-    computed in half precision."""
+    """Whether eager may raise. That a kernel may be missing, or refuse its arguments, does not count in a nested graph: it would hold
+    for nearly all that is computed in half precision."""
     if node.op not in ("call_function", "call_method"):
         return False
-    return may_raise(node) or has_wild_number(node) or (not is_nested and may_be_refused(node))
+    if may_raise(node) or has_wild_number(node):
+        return True
+    return not is_nested and (may_be_refused(node) or may_refuse_arguments(node))
 
 
 def _replaces(node: fx.Node) -> bool:

@@ -14,6 +14,7 @@ from framesmith.graph.environment.inference_blocks import is_block_switch
 from framesmith.graph.operations.data_errors import has_wild_number, may_raise
 from framesmith.graph.operations.missing_kernels import may_be_refused
 from framesmith.graph.operations.purity import is_pure
+from framesmith.graph.operations.unchecked_arguments import may_refuse_arguments
 
 _SET_GRAD = torch._C._set_grad_enabled
 STAYS: Final = "stays"
@@ -35,7 +36,7 @@ def _stays(node: fx.Node) -> bool:
     # a backward pass frees what it went through, also if nobody takes its gradients
     if node.target is torch.autograd.grad:
         return True
-    return may_raise(node) or may_be_refused(node) or has_wild_number(node)
+    return may_raise(node) or may_be_refused(node) or has_wild_number(node) or may_refuse_arguments(node)
 
 
 def drop_unused_inputs(graph: fx.Graph) -> list[fx.Node]:
