@@ -45,3 +45,27 @@ def test_a_given_tensor_keeps_its_strides(program, dynamic):
         torch.utils._pytree.tree_leaves(program(x)), torch.utils._pytree.tree_leaves(found), strict=True
     )
     assert all(one.stride() == other.stride() for one, other in pairs)
+
+
+WIDER = {
+    "take": lambda x, y: torch.take(x, torch.tensor([1, 1]), out=y),
+    "softmax": lambda x, y: torch.softmax(x, 0, out=y),
+    "clamp": lambda x, y: torch.clamp(x, 0, 1, out=y),
+    "index_select": lambda x, y: torch.index_select(x, 0, torch.tensor([1, 1]), out=y),
+    "isin": lambda x, y: torch.isin(x, x, out=y),
+    "amax": lambda x, y: torch.amax(x, 0, out=y),
+    "add, which converts": lambda x, y: torch.add(x, 1, out=y),
+}
+
+
+@pytest.mark.parametrize("name", WIDER)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_target_of_another_dtype(name, backend):
+    def program(x, y):
+        try:
+            return WIDER[name](x, y) is y, y.tolist()
+        except RuntimeError as error:
+            return str(error), y.tolist()
+
+    target = torch.zeros(() if name == "amax" else (2,), dtype=torch.float64)
+    check(program, torch.tensor([0.0, 1.0]), target, backend=backend)

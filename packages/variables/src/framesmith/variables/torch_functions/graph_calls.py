@@ -12,6 +12,7 @@ from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
+from framesmith.graph.nodes.arguments import example, tensors_in
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
 from framesmith.variables.callables.functions import FunctionTracker
@@ -47,6 +48,8 @@ def graph_call(
     # Before the call, which changes the fake as eager changes the tensor.
     sizes = [output.fake.shape for output in outputs]
     marker = tx.graph.marker()
+    if outputs and not tx.graph.runs_as_captured:
+        _check_dtypes(tx, target, args, kwargs, outputs)
     node = _record(tx, target, args, kwargs)
     for output, size in zip(outputs, sizes, strict=True):
         if not _same_size(size, output.fake.shape):
@@ -101,6 +104,23 @@ def as_dtype(value: Tracker) -> Tracker:
 def _same_size(one: torch.Size, other: torch.Size) -> bool:
     # A symbolic size that is the same object needs no guard, which `==` would add.
     return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
+
+
+def _check_dtypes(
+    tx: TraceContext,
+    target: Target,
+    args: Sequence[Tracker],
+    kwargs: Mapping[str, Tracker],
+    outputs: Sequence[TensorTracker],
+) -> None:
+    """Break the graph for `out=` of another dtype than the result has, which many operations refuse in eager: AOTAutograd converts the
+    result."""
+    marker = tx.graph.marker()
+    plain = _record(tx, target, args, {name: value for name, value in kwargs.items() if name != "out"})
+    dtypes = [one.dtype for one in tensors_in(example(plain))]
+    tx.graph.rollback(marker)
+    if dtypes != [output.fake.dtype for output in outputs]:
+        raise GraphBreak(BACKEND_LIMIT, f"{target}: out= has another dtype than the result")
 
 
 def _outputs(out: Tracker | None) -> list[TensorTracker]:
