@@ -47,3 +47,27 @@ def test_a_collection_of_shapes(model):
     for count in (4, 7):
         given = torch.rand(count, 3), torch.rand(count, 3)
         assert torch.equal(exported(*given), model(*given))
+
+
+CONVOLUTIONS = {
+    "one dimension": (torch.nn.Conv1d(3, 4, 3), 1),
+    "two dimensions": (torch.nn.Conv2d(3, 4, 3), 2),
+    "three dimensions": (torch.nn.Conv3d(3, 4, 3), 3),
+    "transposed": (torch.nn.ConvTranspose2d(3, 4, 3, stride=2), 2),
+    "in a row": (torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Conv2d(4, 2, 3)), 2),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("batch", [4, 32])
+def test_the_batch_of_a_convolution_is_not_narrowed(name, batch):
+    model, rank = CONVOLUTIONS[name]
+    made = torch.randn(batch, 3, *[8] * rank)
+    exported = frontend.export(model, dynamic_shapes={"input": {0: Dim("batch", min=2)}})(made)
+    for size in (2, 15, 16, 64):
+        given = torch.randn(size, 3, *[8] * rank)
+        assert torch.equal(exported.graph_module(given), model(given))
+    again = torch.export.export(exported.graph_module, (made,), dynamic_shapes=({0: Dim("batch", min=2)},))
+    assert torch.allclose(again.module()(made), model(made), atol=1e-5)
+    with pytest.raises(RuntimeError):
+        exported.graph_module(torch.randn(4, 5, *[8] * rank))

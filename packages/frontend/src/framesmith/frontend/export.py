@@ -138,7 +138,7 @@ def export_call(
         dynamic_shapes, example.arguments_with_places(), (target.as_called(), args, kwargs)
     )
     relations = find_relations(declared.sizes.values())
-    options = CompileOptions(keep_graph, fullgraph=True, shares_entries=False)
+    options = CompileOptions(keep_graph, fullgraph=True, shares_entries=False, exports=True)
     state = SessionState(options, definition=target.definition)
     places = make_scope(start, Signature.of_function(start.code).names, example.bind(example.places()))
     policy = ExportPolicy(declared.sizes, numbers=declared.numbers, places=places)

@@ -178,6 +178,7 @@ class CompileOptions:
     `captures_unknown`: numbers and sizes that only the running program knows are captured, whatever the configuration
     says; so they are with `fullgraph`, where a break would be an error.
     `shares_entries`: not for `explain`, which shows a compilation from the start.
+    `exports`: the graph itself is wanted, for other calls than those that guards allow.
     """
 
     backend: str | Backend = "inductor"
@@ -187,6 +188,7 @@ class CompileOptions:
     backend_options: Mapping[str, object] = field(default_factory=dict)
     captures_unknown: bool = False
     shares_entries: bool = True
+    exports: bool = False
 
     def text(self) -> str:
         """The arguments of `compile` that were not left out: `backend='eager', fullgraph=True`."""
@@ -211,4 +213,5 @@ class CompileOptions:
             capture_dynamic_output_shape_ops=captures or settings.capture_dynamic_output_shape_ops,
             verify_correctness=settings.verify_correctness,
             shared_subgraphs=settings.shared_subgraphs,
+            exports=self.exports,
         )

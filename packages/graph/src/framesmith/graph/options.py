@@ -35,6 +35,7 @@ class GraphOptions:
     `duck_shapes`: dynamic sizes that are equal in the example share one symbol (and so one guard of equality).
     `shared_subgraphs`: inductor gets repeated operations as calls of one subgraph (ADR 0023).
     `gradient_buckets`: a backend that replaces operations gets the graph in parts (ADR 0033).
+    `exports`: the graph is for other calls than those that the guards allow, and is run as it is.
     `mode` and `backend_options` belong to the backend, as `torch.compile(mode=..., options=...)`.
     """
 
@@ -47,6 +48,7 @@ class GraphOptions:
     verify_correctness: bool = False
     shared_subgraphs: bool = False
     gradient_buckets: GradientBuckets | None = None
+    exports: bool = False
 
     @property
     def shares_subgraphs(self) -> bool:

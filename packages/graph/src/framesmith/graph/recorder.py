@@ -368,7 +368,7 @@ class Recorder:
             else _AS_ALWAYS
         )
         SILENCE.take_warned()  # what warned before belongs to an inference that raised, or to another trace
-        with self._span.running(), self._world.dispatching(), asking:
+        with self._span.running(), self._world.dispatching(op, target), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None
             before = list(map(metadata_of, tensors)) if impure else None
             done = execute(op, target, args, kwargs, tensors, impure, reads)

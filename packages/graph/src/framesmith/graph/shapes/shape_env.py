@@ -5,7 +5,7 @@ changes in few places.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final, TypeAlias, final
 
 import torch
@@ -37,6 +37,7 @@ from framesmith.graph.fakes.new_fakes import NewFakes
 from framesmith.graph.fakes.plain_inputs import BackendContext, PlainInputs
 from framesmith.graph.fakes.torch_sources import SourceNames, unwrap
 from framesmith.graph.nodes.expressions import Expression, Symbol
+from framesmith.graph.operations.data_errors import operator_name
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.shapes.dynamic_dims import Dim, DynamicDims
 from framesmith.guards.sources.base import Source
@@ -51,6 +52,7 @@ _PLAIN: _Treatments = {
 }
 _DUCK: _Treatments = {**_PLAIN, Dim.DYNAMIC: DimDynamic.DUCK}
 _NOTHING: Final = nullcontext()
+_CHOOSE_KERNELS: Final = ("conv1d", "conv2d", "conv3d", "conv_transpose", "convolution", "_convolution")
 _FORGET: Final = tuple(
     forget for method in vars(ShapeEnv).values() if callable(forget := getattr(method, "cache_clear", None))
 )
@@ -125,6 +127,7 @@ class ShapeEnvAdapter:
     def __init__(self, options: GraphOptions) -> None:
         prepare()
         self.names = SourceNames()
+        self._exports = options.exports
         self._treatments = _DUCK if options.duck_shapes else _PLAIN
         self._origins: dict[Symbol, Source] = {}
         self.env = ShapeEnv(
@@ -331,10 +334,21 @@ class ShapeEnvAdapter:
                 read.append(tensor)
         return read
 
-    def dispatching(self) -> AbstractContextManager[object]:
+    def dispatching(self, op: str, target: object) -> AbstractContextManager[object]:
         """While an operation runs on fakes: where there are symbols, torch's decompositions in Python are used, since many of
         those in C++ take plain numbers only."""
-        return torch._C._EnablePythonDispatcher() if self.env.var_to_range else _NOTHING
+        if not self.env.var_to_range:
+            return _NOTHING
+        if self._exports and operator_name(op, target).startswith(_CHOOSE_KERNELS):
+            return self._without_choices()
+        return torch._C._EnablePythonDispatcher()
+
+    @contextmanager
+    def _without_choices(self) -> Iterator[None]:
+        """While a convolution of an exported graph runs on fakes: the batch decides nothing. torch asks for the kernel that it would
+        choose for the example; the graph's operation chooses again, and checks all sizes, whenever it runs."""
+        with torch._C._EnablePythonDispatcher(), self.env.suppress_guards():
+            yield
 
     def decisions(self, since: int) -> list[Expression]:
         """What was decided about symbolic numbers, from the given decision on."""
