@@ -39,3 +39,14 @@ def test_an_exponent_stays_symbolic_where_nothing_is_differentiated():
     for number in (2, 3, 4, 5, 6):
         assert torch.equal(compiled(torch.ones(2) * 3, number), (torch.ones(2) * 3) ** number)
     assert len(frontend.explain(compiled)().graphs) <= 2
+
+
+@pytest.mark.inductor
+def test_powers_of_integers_are_compiled_by_inductor():
+    def power(x, n):
+        return x.long() ** n, torch.pow(x.int(), n), n ** x.long()
+
+    compiled = frontend.compile(power, backend="inductor")
+    for number in (1, 2, 3, 2):
+        found = compiled(torch.arange(3.0), number)
+        assert all(map(torch.equal, found, power(torch.arange(3.0), number)))

@@ -96,18 +96,21 @@ def record_node(
 
     A float from which the operation computes a size, or on which it decides, is specialized. Where the operation reads
     numbers out of tensors, it gets numbers in their place: `torch.zeros(n)`, `x[:n]`. A symbolic base or exponent is specialized
-    where a backend would have to differentiate the power, for which AOTAutograd has no rule.
+    where a backend would have to differentiate the power, for which AOTAutograd has no rule, and that of integers, for which
+    inductor has none.
     """
     keywords = kwargs or {}
     if (
         target in _POWERS
         and not tx.graph.runs_as_captured
-        and _is_differentiated((*args, *keywords.values()))
+        and _needs_plain_numbers((*args, *keywords.values()))
     ):
         args = [_fix_numbers(value, int) for value in args]
         keywords = {name: _fix_numbers(value, int) for name, value in keywords.items()}
         if any(value.realize().is_run_time_number for value in (*args, *keywords.values())):
-            raise GraphBreak(BACKEND_LIMIT, "the gradient of a power with a number that is not known")
+            raise GraphBreak(
+                BACKEND_LIMIT, "the gradient, or the integers, of a power with a number that is not known"
+            )
     try:
         return record_once(tx, target, args, keywords)
     except NumbersNeeded as needed:
@@ -161,10 +164,14 @@ def record_once(
     return _record_with_floats(tx, target, [_fix_numbers(value, bool) for value in args], fixed)
 
 
-def _is_differentiated(values: Iterable[Tracker]) -> bool:
-    return torch.is_grad_enabled() and any(
-        isinstance(fake := getattr(value.realize(), "fake", None), torch.Tensor) and fake.requires_grad
-        for value in values
+def _needs_plain_numbers(values: Iterable[Tracker]) -> bool:
+    """Whether a power is differentiated, or of integers."""
+    fakes = [getattr(value.realize(), "fake", None) for value in values]
+    return any(
+        (fake.requires_grad and torch.is_grad_enabled())
+        or not (fake.dtype.is_floating_point or fake.dtype.is_complex)
+        for fake in fakes
+        if isinstance(fake, torch.Tensor)
     )
 
 
