@@ -283,7 +283,7 @@ def wild(session: nox.Session, version: str) -> None:
 @nox.parametrize("python,version", EACH)
 def perturbation(session: nox.Session, version: str) -> None:
     """Change one thing at a time that a program can have read, and compare: `-- --programs 1/4 --seed 2 --only NAME`."""
-    install(session, "frontend", *group("test"), torch_for(version), "einops", extra="[cli]")
+    install(session, "frontend", *group("test"), torch_for(version), extra="[cli]")
     session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)
 
 

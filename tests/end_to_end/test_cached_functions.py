@@ -3,6 +3,7 @@
 import functools
 import weakref
 
+import einops
 import pytest
 import torch
 from tests.end_to_end.worlds import load
@@ -208,3 +209,65 @@ def test_a_function_that_leaves_the_program():
     compiled, run = frontend.compile(make(), backend="eager"), make()
     for _ in range(2):
         assert torch.equal(compiled(torch.ones(1)), run(torch.ones(1)))
+
+
+BEHIND_CHANGES = """
+import functools
+import torch
+
+registry, seen = {}, []
+
+class Recipe:
+    def __init__(self, text):
+        self.parts = text.split()
+
+@functools.lru_cache(256)
+def parse(text, rank):
+    return Recipe(text), len(text) * rank
+
+@functools.lru_cache(256)
+def look(text, rank):
+    return Recipe(text), len(registry)
+
+def f(x, text):
+    kind = type(x)
+    if kind not in registry:
+        registry[kind] = len(registry)
+        seen.append(kind)
+    recipe, number = NAME(text, x.dim())
+    return x * number + len(recipe.parts), len(registry), len(seen), recipe.parts
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", ["parse", "look"])
+def test_a_miss_behind_a_change_that_its_code_cannot_see(name, backend):
+    eager, namespace = (load(BEHIND_CHANGES.replace("NAME", name), "program") for _ in range(2))
+    compiled = frontend.compile(namespace["f"], backend=backend, fullgraph=name == "parse")
+    for text in ("a b", "a b", "a b c", "a b"):
+        for clears in (False, True):
+            x = torch.ones(2, 3)
+            expected, found = eager["f"](x, text), compiled(x, text)
+            assert torch.equal(found[0], expected[0]) and found[1:] == expected[1:]
+            assert namespace[name].cache_info() == eager[name].cache_info()
+            for one in (eager, namespace) if clears else ():
+                one["registry"].clear()
+
+
+def test_einops_is_captured_in_its_first_call():
+    backends = einops._backends
+    known = backends._type2backend.copy(), backends._loaded_backends.copy()
+    backends._type2backend.clear()
+    backends._loaded_backends.clear()
+    try:
+        einops.einops._prepare_transformation_recipe.cache_clear()
+        einops.einops._reconstruct_from_shape.cache_clear()
+        compiled = frontend.compile(
+            lambda x: einops.rearrange(x, "b (h d) -> h b d", h=2), backend="eager", fullgraph=True
+        )
+        for size in (2, 3, 5):
+            x = torch.randn(size, 4)
+            assert torch.equal(compiled(x), x.view(size, 2, 2).transpose(0, 1))
+    finally:
+        backends._type2backend.update(known[0])
+        backends._loaded_backends.update(known[1])

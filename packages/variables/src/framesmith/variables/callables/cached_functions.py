@@ -8,7 +8,7 @@ makes each call of the program once, in order, for the counters and for the orde
 import functools
 import gc
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FunctionType, MethodType, TracebackType
 from typing import Final, final
@@ -22,9 +22,11 @@ from framesmith.guards.sources import Attribute, CallResult, Pinned
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.callables.partials import PartialTracker
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
+from framesmith.variables.callables.reachable_objects import may_see
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.wrapping.wrap import Wrapper
 
 ROWS: Final = Rows()
 
@@ -47,6 +49,7 @@ class _RealCalls(threading.local):
 _real_calls: Final = _RealCalls()
 _PROMISE: Final = "_dynamo_marked_constant"
 """The attribute that `torch.compiler.assume_constant_result` sets."""
+_CONTAINERS: Final = (dict, list, set, deque)
 _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
@@ -101,11 +104,14 @@ class CachedFunctionTracker(Tracker):
     def _make(self, tx: TraceContext, stored: "CachedResult", here: Pinned) -> None:
         """Make the real call; breaks the graph if it raises, is not stored, changes what the trace has read, or could see changes
         that wait for replay."""
-        waiting = any(
-            not isinstance(changed, CachedFunctionTracker) for changed in tx.changes.changed_trackers()
-        )
+        waiting = [
+            changed
+            for changed in tx.changes.changed_trackers()
+            if not isinstance(changed, CachedFunctionTracker)
+        ]
         # a stored result runs no code, so what waits for replay cannot be seen; nor does what is promised to be constant see it
-        if waiting and not stored.is_stored(self.value) and not self._is_promised():
+        is_blind = stored.is_stored(self.value) or self._is_promised()
+        if waiting and not is_blind and self._may_see(tx, waiting, stored):
             # once the cache holds the result, a trace without this break is right
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
@@ -137,6 +143,15 @@ class CachedFunctionTracker(Tracker):
             _real_calls.broke = (self.value, stored.key, None)
             tx.changes.keeps_reads = True
             self.unsupported("calling it: it changes what the trace has read")
+
+    def _may_see(self, tx: TraceContext, waiting: Sequence[Tracker], stored: "CachedResult") -> bool:
+        """Whether the call may come upon an object that the trace has changed, which is as it was still."""
+        function = vars(self.value).get("__wrapped__")
+        if type(function) is not FunctionType or tx.changes.classes or not isinstance(tx.wrap, Wrapper):
+            return True
+        held = [tx.wrap.object_of(changed) for changed in waiting]
+        found = [one[0] for one in held if one is not None and type(one[0]) in _CONTAINERS]
+        return len(found) < len(waiting) or may_see((function, *stored.arguments()), found)
 
     def _is_called(self, tx: TraceContext) -> bool:
         """Whether the operation of the program that is traced is a call of this function: itself, bound, or in a `partial`."""
@@ -218,6 +233,10 @@ class CachedResult:
         twin = functools.lru_cache(typed=settings.get("typed", False))(lambda *args, **kwargs: None)
         self.make(twin)
         return next(iter(_cache_content(twin)[0]))
+
+    def arguments(self) -> tuple[object, ...]:
+        """All that is passed."""
+        return *self._args, *self._kwargs.values()
 
     def make(self, function: Callable[..., object]) -> object:
         """Call the function with the arguments."""
