@@ -271,3 +271,18 @@ def test_einops_is_captured_in_its_first_call():
     finally:
         backends._type2backend.update(known[0])
         backends._loaded_backends.update(known[1])
+
+
+def test_a_hit_in_a_block_of_the_trace():
+    @functools.lru_cache
+    def double(number):
+        return number * 2
+
+    def program(x):
+        with torch.autocast("cpu", enabled=False):
+            return x * double(3) * double(4)
+
+    double(3)
+    compiled = frontend.compile(program, backend="eager", fullgraph=True)
+    for size in (2, 3):
+        assert torch.equal(compiled(torch.ones(size)), program(torch.ones(size)))

@@ -121,7 +121,8 @@ class CachedFunctionTracker(Tracker):
         if not (stored.is_stored(self.value) or makes or tx.changes.must_not_break):
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: it may raise, or change what the trace has read")
-        outdated = frozenset[int]() if stored.is_stored(self.value) else tx.changes.find_outdated()
+        runs_code = not stored.is_stored(self.value)
+        outdated = tx.changes.find_outdated() if runs_code else frozenset[int]()
         # what the function computes belongs to no call of the entry
         with tx.graph.pause_recording():
             try:
@@ -139,7 +140,7 @@ class CachedFunctionTracker(Tracker):
         _real_calls.calls.append((self.value, stored.key))
         # traces that failed leave their calls behind, which no entry takes off
         del _real_calls.calls[:-_MOST_MADE]
-        if tx.changes.find_outdated() - outdated and not self._is_promised():
+        if runs_code and not self._is_promised() and tx.changes.find_outdated() - outdated:
             _real_calls.broke = (self.value, stored.key, None)
             tx.changes.keeps_reads = True
             self.unsupported("calling it: it changes what the trace has read")
