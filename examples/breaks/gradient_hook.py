@@ -3,15 +3,11 @@
 import torch
 
 
-def halve(gradient: torch.Tensor) -> torch.Tensor:
-    return gradient / 2
-
-
 def program(weight: torch.Tensor) -> torch.Tensor:
-    handle = weight.register_hook(halve)
-    (weight * weight).sum().backward()
-    handle.remove()
-    return weight.grad * 3
+    square = weight * weight
+    square.retain_grad()
+    square.sin().sum().backward()
+    return square.grad * 3
 
 
 ARGUMENTS = (torch.ones(3, requires_grad=True),)

@@ -82,6 +82,9 @@ T = torch.ones(2, 3)
 OUTPUT = torch.ones(1, requires_grad=True) * 1
 THING = Thing()
 HOOKED, HOOKED_BEFORE = (torch.ones(2, requires_grad=True) for _ in range(2))
+HOOKED_TENSOR, UNHOOKED = (torch.ones(2, requires_grad=True) for _ in range(2))
+HOOKED_TENSOR.register_hook(lambda gradient: None)
+UNHOOKED.register_hook(lambda gradient: None).remove()
 NODES = [leaf.view_as(leaf).grad_fn.next_functions[0][0] for leaf in (HOOKED, HOOKED_BEFORE)]
 HANDLES = [NODES[0].register_hook(print), NODES[1].register_prehook(print)]
 REFERRED = Thing()
@@ -173,6 +176,7 @@ CASES: list[tuple[Claim, list[object], list[object]]] = [
     (k.TensorProperty("is_leaf", True), [T], [OUTPUT]),
     (k.TensorProperty("_is_view", False), [T], [T[0], 5]),
     (k.NoNodeHooks(), [T, torch.ones(2, requires_grad=True)], [HOOKED, HOOKED_BEFORE, 5]),
+    (k.NoTensorHooks("_backward_hooks"), [T, UNHOOKED], [HOOKED_TENSOR, 5]),
     (k.EndsUnseen(), [5, None, [1, (2,)], Thing(a=1), T], [Finalized(), [Finalized()], Thing(a=Finalized())]),
     (k.NotWeaklyObserved(), [OBJECT, 5, Thing(), REFERENCE], [REFERRED, weakref.proxy(THING)]),
 ]

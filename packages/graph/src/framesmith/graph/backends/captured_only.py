@@ -11,6 +11,7 @@ from torch import fx
 from framesmith.graph.backends.detached_writes import writes_past_histories
 from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
+from framesmith.graph.backends.hooked_values import runs_hooks_otherwise
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen
 from framesmith.graph.backends.overlapping_writes import has_overlapping_writes
 from framesmith.graph.backends.returned_views import returns_varying_views
@@ -63,6 +64,10 @@ def why_captured(
         (
             "a level of forward-mode differentiation holds what requires gradients",
             lambda: differentiates_in_levels(graph),
+        ),
+        (
+            "a hook reads, or belongs to, what the program has too, or has no part in a result",
+            lambda: runs_hooks_otherwise(graph, used, written),
         ),
         (
             "the program asks for the history of a result",

@@ -14,7 +14,7 @@ from torch.fx.operator_schemas import get_signature_for_torch_op
 
 from framesmith.graph.environment.dual_levels import LEVEL_SWITCHES
 from framesmith.graph.environment.inference_blocks import BLOCK_SWITCHES
-from framesmith.graph.operations.tensor_hooks import attach_hook
+from framesmith.graph.operations.tensor_hooks import attach_hook, attach_traced_hook, lend_hook, remove_hook
 
 IMPURE = "framesmith_impure"
 
@@ -48,6 +48,9 @@ _MUTATING_FUNCTIONS = frozenset(
         operator.irshift,
         operator.imatmul,
         attach_hook,
+        attach_traced_hook,
+        lend_hook,
+        remove_hook,
     }
 )
 _TORCH_MODULES = ("torch", "math", "operator", "_operator", "builtins")

@@ -22,7 +22,7 @@ from framesmith.guards.kinds.containers import (
 )
 from framesmith.guards.kinds.ends import EndsUnseen
 from framesmith.guards.kinds.functions import CodeIs
-from framesmith.guards.kinds.gradient_nodes import NoNodeHooks
+from framesmith.guards.kinds.gradient_nodes import NoNodeHooks, NoTensorHooks
 from framesmith.guards.kinds.identity import Identical, NotIdentical, WeaklyIdentical
 from framesmith.guards.kinds.modules import NoModuleHooks
 from framesmith.guards.kinds.presence import Present
@@ -55,6 +55,7 @@ __all__ = [
     "LengthIs",
     "NoModuleHooks",
     "NoNodeHooks",
+    "NoTensorHooks",
     "NotEqualTo",
     "NotIdentical",
     "NotWeaklyObserved",

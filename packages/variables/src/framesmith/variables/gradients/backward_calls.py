@@ -15,6 +15,7 @@ from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.fakes.histories import has_gaps, is_laid_out_alike, lay_out
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.gradients.grad_calls import unpack_tensors
 from framesmith.variables.gradients.history import (
@@ -23,7 +24,10 @@ from framesmith.variables.gradients.history import (
     check_node_hooks,
     find_known_leaves,
     forget_used,
+    lend_hooks,
 )
+from framesmith.variables.gradients.hook_places import find_hooks
+from framesmith.variables.gradients.traced_hooks import trace_hook
 from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -89,6 +93,11 @@ def _run_backward(
         raise GraphBreak(BACKWARD_CALL, "no leaf requires a gradient")
     # All are checked before the node uses up the history.
     former = [_read_former(tx, leaf) for leaf in leaves]
+    hooks = [find_hooks(tx, leaf) for leaf in leaves]
+    for leaf, those in zip(leaves, hooks, strict=True):
+        for hook in those:
+            trace_hook(tx, hook, leaf)  # called for its checks
+    lend_hooks(tx)
     keep = Constant(False) if retain_graph is None or _is_none(retain_graph) else retain_graph
     # A leaf may have no part in the value, which `backward()` allows.
     options = {"retain_graph": keep, "allow_unused": Constant(True)}
@@ -102,7 +111,8 @@ def _run_backward(
     )
     forget_used(tx, outputs, keep.realize())
     assert isinstance(found, TupleTracker)
-    _accumulate(tx, leaves, former, found.items, taken)
+    changed = [_run_hooks(tx, those, one) for those, one in zip(hooks, found.items, strict=True)]
+    _accumulate(tx, leaves, former, changed, taken)
     return Constant(None)
 
 
@@ -123,7 +133,7 @@ def _read_gradients(tx: TraceContext, gradients: Tracker | None, count: int) -> 
 
 def _read_former(tx: TraceContext, leaf: TensorTracker) -> TensorTracker | None:
     """The gradient that a leaf has; guarded. Breaks the graph where autograd would do more than add to it."""
-    check_hooks(tx, leaf)
+    check_hooks(tx, leaf, allows_new=True)
     check_node_hooks(tx, leaf)
     if has_gaps(leaf.fake):
         raise GraphBreak(BACKWARD_CALL, f"{leaf.describe()} has gaps in its memory")
@@ -133,6 +143,17 @@ def _read_former(tx: TraceContext, leaf: TensorTracker) -> TensorTracker | None:
     if not isinstance(former, TensorTracker) or former.fake.requires_grad or former.fake.is_inference():
         raise GraphBreak(BACKWARD_CALL, f"a gradient of {leaf.describe()} that is no plain tensor")
     return former
+
+
+def _run_hooks(tx: TraceContext, hooks: Sequence[Tracker], gradient: Tracker) -> Tracker:
+    """What the hooks of a leaf make of its gradient; a leaf without one calls none."""
+    if not isinstance(gradient.realize(), TensorTracker):
+        return gradient
+    for hook in hooks:
+        result = run_pending(tx, hook.begin_call(tx, [gradient], {})).realize()
+        if not _is_none(result):
+            gradient = result
+    return gradient
 
 
 def _accumulate(

@@ -11,7 +11,13 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.gradients.history import ask_gradient, check_hooks, find_known_leaves, forget_used
+from framesmith.variables.gradients.history import (
+    ask_gradient,
+    check_hooks,
+    find_known_leaves,
+    forget_used,
+    lend_hooks,
+)
 from framesmith.variables.graph_nodes.results import record
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -39,10 +45,14 @@ def grad(
         wanted = unpack_tensors(tx, named)
     try:
         # Called for its checks and guards.
-        find_known_leaves(tx, results, wanted)
+        again = options.get("create_graph")
+        find_known_leaves(
+            tx, results, wanted, records_itself=again is not None and not _is_false(again.realize())
+        )
         for tensor in wanted:
             # Hooks of an input of the call see its gradient, also where nothing is accumulated.
             check_hooks(tx, tensor)
+        lend_hooks(tx)
     except GraphBreak:
         for tensor in wanted:
             ask_gradient(tx, tensor)

@@ -8,10 +8,12 @@ from typing import Final
 
 from framesmith.graph import BreakKind, GraphBreak, register
 from framesmith.graph.fakes.histories import find_leaves
-from framesmith.graph.operations.tensor_hooks import hooked
-from framesmith.guards.kinds import NoNodeHooks, TensorProperty
+from framesmith.graph.operations.tensor_hooks import HookSlot, hooked, lend_hook, retained
+from framesmith.guards.kinds import NoNodeHooks, NoTensorHooks, TensorProperty
 from framesmith.guards.plain_tensors import read_unasked
 from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.gradients.hook_places import find_hooks, find_places
+from framesmith.variables.gradients.traced_hooks import trace_hook
 from framesmith.variables.tensors.tensors import TensorTracker
 
 OUTER_HISTORY = register(
@@ -27,7 +29,8 @@ GRADIENT_HOOK = register(
     BreakKind(
         "gradient-hook",
         "gradients of a tensor with hooks",
-        "Hooks are functions of the program that run within the backward pass, in which a graph cannot call them.",
+        "A tensor that is there already has hooks, a value retains its gradient, or gradients with hooks are differentiated again: "
+        "a graph cannot do that within its own backward pass.",
         "Change the gradients after the backward pass, or leave it outside of the compiled function.",
     )
 )
@@ -44,11 +47,18 @@ _HOOKS: Final = ("_backward_hooks", "_post_accumulate_grad_hooks")
 
 
 def find_known_leaves(
-    tx: TraceContext, outputs: Sequence[TensorTracker], stops: Sequence[TensorTracker] = ()
+    tx: TraceContext,
+    outputs: Sequence[TensorTracker],
+    stops: Sequence[TensorTracker] = (),
+    *,
+    records_itself: bool = False,
 ) -> list[TensorTracker]:
-    """The leaves on which the outputs depend; guarded. Breaks the graph where one is not known to the trace."""
-    if any(hooked(tx.graph.graph)):
-        raise GraphBreak(GRADIENT_HOOK, "a value that the graph computes has a hook, or retains its gradient")
+    """The leaves on which the outputs depend; guarded. Breaks the graph where one is not known to the trace. `records_itself`: the
+    gradients will have a history."""
+    if any(retained(tx.graph.graph)):
+        raise GraphBreak(GRADIENT_HOOK, "a value that the graph computes retains its gradient")
+    if any(hooked(tx.graph.graph)) and (records_itself or tx.graph.length() is None):
+        raise GraphBreak(GRADIENT_HOOK, "a value with a hook in the midst of what is differentiated again")
     fakes = [one.fake for one in outputs]
     if any(reads.is_used_by(fakes) and reads.is_outdated() for reads in tx.changes.native_reads):
         raise GraphBreak(CHANGED_STATE, ", ".join(one.describe() for one in outputs))
@@ -67,6 +77,15 @@ def find_known_leaves(
     return leaves
 
 
+def lend_hooks(tx: TraceContext) -> None:
+    """Let the graph have the hooks of values that it computes as graphs, as they are now: a backward pass begins."""
+    for place in find_places(tx):
+        if place.tensor.value is None:
+            body = trace_hook(tx, place.hook, place.tensor)
+            node = tx.graph.object_input(place.place, HookSlot())
+            tx.graph.call("call_function", lend_hook, (node, *body.arguments), result=None)
+
+
 def forget_used(tx: TraceContext, outputs: Sequence[TensorTracker], keeps: Tracker | None) -> None:
     """After a backward pass from the outputs: what the operations read that it ran may change from now on, unless the
     history is kept for another pass (`keeps`)."""
@@ -75,14 +94,18 @@ def forget_used(tx: TraceContext, outputs: Sequence[TensorTracker], keeps: Track
         tx.changes.native_reads[:] = [one for one in tx.changes.native_reads if not one.is_used_by(fakes)]
 
 
-def check_hooks(tx: TraceContext, tensor: TensorTracker) -> None:
-    """Break the graph for an existing tensor with hooks; that it has none is guarded."""
+def check_hooks(tx: TraceContext, tensor: TensorTracker, *, allows_new: bool = False) -> None:
+    """Break the graph for an existing tensor with hooks; that it has none is guarded. `allows_new`: the trace may have registered
+    some."""
     if tensor.value is None:
         return
+    if not allows_new and find_hooks(tx, tensor):
+        raise GraphBreak(GRADIENT_HOOK, tensor.describe())
     for name in _HOOKS:
-        if read_unasked(tensor.value, name) is not None:
+        claim = NoTensorHooks.of(tensor.value, name)
+        if not claim.check(tensor.value):
             raise GraphBreak(GRADIENT_HOOK, tensor.describe())
-        tx.guard(tensor, TensorProperty.of(tensor.value, name, None))
+        tx.guard(tensor, claim)
     if read_unasked(tensor.value, "retains_grad"):
         raise GraphBreak(GRADIENT_HOOK, f"{tensor.describe()} retains its gradient")
     tx.guard(tensor, TensorProperty.of(tensor.value, "retains_grad", False))

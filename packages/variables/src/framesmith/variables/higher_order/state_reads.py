@@ -7,13 +7,14 @@ So such code may read nothing that the trace has changed by the time at which th
 runs the function again in the backward pass, and the graph what it was at first.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, final
 
 import torch
 
 from framesmith.graph.fakes.histories import passes_through
 from framesmith.variables.core import TraceContext, Tracker
+from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -45,6 +46,10 @@ class StateReads:
     def see_name(self, stored: Mapping[str, Tracker | None], name: str) -> None:
         """The trace reads a name, where it may have stored something itself."""
         self._names[id(stored), name] = stored, name
+
+    def seen(self) -> Iterator[Tracker]:
+        """What was at hand, and what it leads to, as far as the trace has read it."""
+        return (one for one in reachable(self._values.values()).values() if not isinstance(one, Lazy))
 
     def has_unwritten_changes(self) -> bool:
         """Whether some of it was changed before it was read, so that the existing objects do not hold what the trace read."""
