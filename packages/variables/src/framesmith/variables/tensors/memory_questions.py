@@ -13,6 +13,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
+from framesmith.graph.backends.captured_only import HISTORY_ASKED
 from framesmith.graph.breaks.break_kinds import TENSOR_INTERNALS
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.nodes.arguments import example, tensors_in
@@ -38,9 +39,11 @@ def read_version(tx: TraceContext, tensor: TensorTracker) -> Tracker:
         raise GraphBreak(TENSOR_INTERNALS, "Tensor._version")
     # a new parameter is filled by the graph, which eager does not do
     if not all(map(_is_one_write, writes)) or not set(writes).isdisjoint(tx.changes.moved):
+        _ask(tx, tensor)
         raise GraphBreak(TENSOR_INTERNALS, "Tensor._version behind an operation that is composed of others")
     if tensor.value is None:
         if tx.graph.writes.is_of_input(fake) or not all(map(_is_one_kernel, _makers(tx, fake))):
+            _ask(tx, tensor)
             raise GraphBreak(TENSOR_INTERNALS, "Tensor._version of what is composed of other operations")
         return Constant(fake._version)
     if type(tensor.value) not in PLAIN_TENSORS or tensor.source is None:
@@ -94,6 +97,12 @@ def _is_one_write(node: fx.Node) -> bool:
     return _is_one_kernel(node) and (
         node.target is operator.setitem or not any(isinstance(one, fx.Node) for one in held)
     )
+
+
+def _ask(tx: TraceContext, tensor: TensorTracker) -> None:
+    """Note that the program asks a result of the graph, which a backend that replaces operations makes by others."""
+    if tensor.value is None:
+        tensor.graph_node(tx).meta[HISTORY_ASKED] = True
 
 
 @final
