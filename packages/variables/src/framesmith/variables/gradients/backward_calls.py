@@ -20,6 +20,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.gradients.grad_calls import unpack_tensors
 from framesmith.variables.gradients.history import (
     ask_gradient,
+    ask_history,
     check_hooks,
     check_node_hooks,
     find_known_leaves,
@@ -75,6 +76,7 @@ def _run_backward(
     outputs = unpack_tensors(tx, tensors.realize())
     given = _read_gradients(tx, gradients, len(outputs))
     if create_graph is not None and bool(create_graph.as_python_constant()):
+        ask_history(tx, outputs)
         raise GraphBreak(BACKWARD_CALL, "create_graph=True: torch warns of a cycle")
     # A nested graph may run at another time, and more than once.
     if tx.graph.length() is None:

@@ -13,6 +13,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.gradients.history import (
     ask_gradient,
+    ask_history,
     check_hooks,
     find_known_leaves,
     forget_used,
@@ -43,6 +44,8 @@ def grad(
         wanted = [_require_tensor(value.realize()) for value in values]
     else:
         wanted = unpack_tensors(tx, named)
+    again = options.get("create_graph")
+    records = again is not None and not _is_false(again.realize())
     try:
         # Called for its checks and guards.
         again = options.get("create_graph")
@@ -56,6 +59,8 @@ def grad(
     except GraphBreak:
         for tensor in wanted:
             ask_gradient(tx, tensor)
+        if records:
+            ask_history(tx, results)
         raise
     given: list[Tracker] = [] if grad_outputs is None else [_gradients_tracker(tx, grad_outputs.realize())]
     found = record(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from framesmith.graph import BreakKind, GraphBreak, register
+from framesmith.graph.backends.captured_only import HISTORY_ASKED
 from framesmith.graph.fakes.histories import find_leaves
 from framesmith.graph.operations.tensor_hooks import HookSlot, hooked, lend_hook, retained
 from framesmith.guards.kinds import NoNodeHooks, NoTensorHooks, TensorProperty
@@ -132,3 +133,11 @@ def ask_gradient(tx: TraceContext, tensor: Tracker) -> None:
     """
     if isinstance(tensor, TensorTracker) and tensor.value is None and tensor.fake.requires_grad:
         tx.changes.asked_gradients.append(tensor.graph_node(tx))
+
+
+def ask_history(tx: TraceContext, outputs: Sequence[TensorTracker]) -> None:
+    """Note, before a break, that what runs natively then differentiates these tensors in a way that can be differentiated again: a
+    backend that differentiates the graph gives results for which that fails."""
+    for tensor in outputs:
+        if tensor.value is None and tensor.fake.requires_grad:
+            tensor.graph_node(tx).meta[HISTORY_ASKED] = True

@@ -1,7 +1,7 @@
 """`torch.autograd.Function`: a call of `apply` is one node, which runs the user's `forward` and `backward` as they are.
 
-That is correct if both only compute: then the graph may hold the class itself, and autograd (and AOTAutograd)
-treats it as in eager. To check that, both are traced first, into a graph that is discarded: this guards
+That is correct if both only compute, or write to arguments that they mark as dirty: then the graph may hold the class itself, and
+autograd (and AOTAutograd) treats it as in eager. To check that, both are traced first, into a graph that is discarded: this guards
 everything they read, and finds side effects, tensors they get from elsewhere, and whatever else cannot be captured.
 The values that `backward` reads are those of the time of the call, also for a backend that compiles it. Both run before the changes of
 the trace are replayed, so what they read must not be changed by it (`state_reads`).
@@ -15,6 +15,7 @@ from typing import Final, Protocol, final
 import torch
 from torch import fx
 from torch.autograd.function import Function
+from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 from torch.nn.modules._functions import BackwardHookFunction
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
@@ -48,7 +49,9 @@ FUNCTION_KIND = register(
         "unsupported-autograd-function",
         "a torch.autograd.Function that is more than a computation on its arguments",
         "The graph holds the function as a whole and may run it at another time: forward and backward may neither have "
-        "side effects, nor change tensors, nor use tensors that are no arguments, nor read what the compiled function has changed.",
+        "side effects, nor change other tensors than arguments that are marked as dirty, nor use tensors that are no arguments, nor read "
+        "what the compiled function has changed. A backend that differentiates the graph runs backward at once, which has to give gradients "
+        "of the arguments.",
         "Pass every tensor as an argument, and keep everything else outside of the function.",
     )
 )
@@ -77,10 +80,15 @@ class Context:
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple[object, ...] = ()
+        self.dirty: tuple[object, ...] = ()
 
     def save_for_backward(self, *tensors: object) -> None:
         """Set `saved_tensors`, as torch does."""
         self.saved_tensors = tensors
+
+    def mark_dirty(self, *tensors: object) -> None:
+        """Note the arguments that `forward` changes, as torch does."""
+        self.dirty = tensors
 
     def mark_non_differentiable(self, *tensors: object) -> None:
         """Do nothing: only autograd needs it, when the real function runs."""
@@ -91,8 +99,8 @@ class Context:
 
 def run_both_passes(
     function: Differentiable, needs: tuple[bool, ...], args: Sequence[object], setup: bool, backward: bool
-) -> tuple[object, object]:
-    """Call forward and backward, and return what they give; this function is traced to check them."""
+) -> tuple[object, tuple[object, ...], object]:
+    """Call forward and backward, and return what they give, and what is marked as changed; this function is traced to check them."""
     context = Context(needs)
     # Autograd runs `forward` without gradients, and `backward` too, unless `create_graph=True` is given.
     with torch.no_grad():
@@ -105,8 +113,8 @@ def run_both_passes(
             # The structure that autograd gives: one gradient for each result, none for what is no tensor.
             outputs = output if isinstance(output, tuple) else (output,)
             gradients = [torch.ones_like(one) if isinstance(one, torch.Tensor) else None for one in outputs]
-            return output, function.backward(context, *gradients)
-    return output, None
+            return output, context.dirty, function.backward(context, *gradients)
+    return output, context.dirty, None
 
 
 _UNCHANGING: Final = (Constant, GraphValue, TupleTracker)
@@ -142,12 +150,12 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     # What the check lifts into its nested graph is an input of this one, and goes with a roll-back.
     marker = tx.graph.marker()
     try:
-        reads, mark = _trace_and_discard(tx, function, cls, operands)
+        reads, writes, mark = _trace_and_discard(tx, function, cls, operands)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
     given = [operand for place, operand in enumerate(operands) if place not in held]
-    target = exact_target(tx, make_node_target(cls, held), given)
+    target = exact_target(tx, make_node_target(cls, held, writes=writes), given)
     node = call_node(tx, target, graph_arguments(tx, given))
     mark(node)
     # The graph has a list or a dict as it is now, and a compiled backward pass has all that it reads.
@@ -189,10 +197,10 @@ def _function_of(tx: TraceContext, operand: Tracker) -> Callable[..., object] | 
 
 
 def make_node_target(
-    cls: type[Function], held: Mapping[int, Callable[..., object]] | None = None
+    cls: type[Function], held: Mapping[int, Callable[..., object]] | None = None, *, writes: bool = False
 ) -> Callable[..., object]:
     """A function for the node, since fx writes methods of torch's classes with the name of their class in torch. `held`: the
-    arguments that it adds, by their places."""
+    arguments that it adds, by their places. `writes`: it changes arguments, and is named as torch names what does."""
 
     def apply_function(*given: object) -> object:
         args = list(given)
@@ -203,21 +211,21 @@ def make_node_target(
         result: object = _STORED.__get__(None, cls)(*args)
         return result
 
-    apply_function.__name__ = f"apply_{class_name(cls)}"
+    apply_function.__name__ = f"apply_{class_name(cls)}{'_' if writes else ''}"
     return apply_function
 
 
 def _trace_and_discard(
     tx: TraceContext, function: Tracker, cls: type[Function], operands: Sequence[Tracker]
-) -> tuple[StateReads, Callable[[fx.Node], None]]:
-    """Trace the function and discard the recording; returns what it reads, and what marks the node as one that draws random
-    numbers. Breaks the graph where it does more than compute."""
+) -> tuple[StateReads, bool, Callable[[fx.Node], None]]:
+    """Trace the function and discard the recording; returns what it reads, whether it changes arguments, and what marks the node as
+    one that draws random numbers. Breaks the graph where it does more than compute, or than to write to what it marks as dirty."""
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
     # the version counter of a tensor grows with each in-place change
     counted = [tensor.fake for tensor in tensors if not tensor.fake.is_inference()]
     # Read before the passes, and compared with what it is behind them.
-    versions = [fake._version for fake in counted]
+    versions, forms = [fake._version for fake in counted], [_form(one.fake) for one in tensors]
     # Else `backward` is never called, and may be missing.
     differentiated = torch.is_grad_enabled() and any(needs)
     # torch asks in the same way whether `forward` gets the context.
@@ -233,25 +241,34 @@ def _trace_and_discard(
     outside = reachable([*given, *tx.changes.changed_trackers()])
     reads = StateReads(tx)
     with (
+        # The node will make the changes that are traced here.
+        _unsafe_preserve_version_counter(tuple(counted)),
         tx.graph.subgraph(Use(is_discarded=True)) as recording,
         tx.changes.watch_changes() as noted,
         tx.changes.watch_reads(reads),
     ):
         try:
-            found = reachable([run_pending(tx, _REHEARSAL.bind(tx, given, {}))])
+            result = run_pending(tx, _REHEARSAL.bind(tx, given, {}))
+            found = reachable([result])
             nodes = [one.graph_node(tx) for one in found.values() if isinstance(one, TensorTracker)]
             results = list(map(recording.body.local, nodes))
         except ObservedException:
             # Natively it raises in the program's own frames; the check may have stopped in the midst of a pass.
             raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} raises an exception") from None
+        written = [fake for fake, version in zip(counted, versions, strict=True) if fake._version != version]
     if any(one.source is not None or id(one) in outside for one in noted):
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} has side effects")
     if reads.has_unwritten_changes():
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} reads what the graph has not written yet")
     if len(counted) < len(tensors) and recording.may_write():  # those of inference mode have no counter
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} may change a tensor of inference mode")
-    if versions != [fake._version for fake in counted]:
-        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes a tensor")
+    assert isinstance(result, TupleTracker)
+    _, dirty, gradients = (one.realize() for one in result.items)
+    _check_writes(cls, written, dirty)
+    if forms != [_form(one.fake) for one in tensors]:  # the node would change it once more
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes the form of a tensor")
+    if differentiated and not tx.graph.runs_as_captured:
+        _check_gradients(cls, operands, gradients)
     # An operand that was given twice, or is given back by an operation, has one fake and maybe other nodes.
     own = {operand.graph_node(tx) for operand in operands if isinstance(operand, GraphValue)}
     fakes = {id(tensor.fake) for tensor in tensors}
@@ -259,4 +276,46 @@ def _trace_and_discard(
         raise GraphBreak(
             FUNCTION_KIND, f"{class_name(cls)} uses a tensor or symbolic number that is no argument"
         )
-    return reads, lambda node: mark_draws(node, recording.body.graph, results)
+    return reads, bool(written), lambda node: mark_draws(node, recording.body.graph, results)
+
+
+def _check_writes(cls: type[Function], written: Sequence[torch.Tensor], dirty: Tracker) -> None:
+    """Break the graph where a tensor was written to that the function has not marked."""
+    marked = {id(one.fake) for one in reachable([dirty]).values() if isinstance(one, TensorTracker)}
+    if any(id(fake) not in marked for fake in written):
+        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes a tensor that it does not mark")
+
+
+def _form(tensor: torch.Tensor) -> tuple[object, ...]:
+    """What a tensor is but for its content."""
+    layout = (tensor.stride(), tensor.storage_offset()) if tensor.layout is torch.strided else ()
+    return tensor.shape, *layout, tensor.dtype, tensor.requires_grad, tensor.grad_fn
+
+
+def _check_gradients(cls: type[Function], operands: Sequence[Tracker], gradients: Tracker) -> None:
+    """Break the graph where autograd refuses what `backward` gives: in eager it does when a backward pass runs, and a backend that
+    differentiates the graph runs it at once. As python_function.cpp and engine.cpp of torch do."""
+    given = gradients.items if isinstance(gradients, TupleTracker) else (gradients,)
+    found = [one.realize() for one in given]
+    none = [isinstance(one, Constant) and one.value is None for one in found]
+    count = len(operands)
+    is_sound = len(found) >= count and all(none[count:])
+    for operand, gradient, is_none in zip(operands, found, none, strict=False):
+        if not is_none and not (
+            isinstance(operand, TensorTracker)
+            and isinstance(gradient, TensorTracker)
+            and (not operand.fake.requires_grad or _is_expandable(operand.fake, gradient.fake))
+        ):
+            is_sound = False
+    if not is_sound:
+        raise GraphBreak(
+            FUNCTION_KIND, f"{class_name(cls)}.backward() gives what is no gradient of the arguments"
+        )
+
+
+def _is_expandable(tensor: torch.Tensor, gradient: torch.Tensor) -> bool:
+    """Whether the gradient has the size of the tensor, or one that can be summed to it."""
+    sizes, wanted = list(gradient.shape), list(tensor.shape)
+    return len(sizes) >= len(wanted) and all(
+        size in (1, other) for size, other in zip(reversed(wanted), reversed(sizes), strict=False)
+    )
