@@ -12,6 +12,7 @@ from framesmith.graph.backends.detached_writes import writes_past_histories
 from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
 from framesmith.graph.backends.hooked_values import runs_hooks_otherwise
+from framesmith.graph.backends.marked_leaves import shows_marked_leaves
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen
 from framesmith.graph.backends.overlapping_writes import has_overlapping_writes
 from framesmith.graph.backends.returned_views import returns_varying_views
@@ -68,6 +69,10 @@ def why_captured(
         (
             "a hook reads, or belongs to, what the program has too, or has no part in a result",
             lambda: runs_hooks_otherwise(graph, used, written),
+        ),
+        (
+            "a value that the graph makes a leaf is a result, or all on which one depends",
+            lambda: shows_marked_leaves(graph, used, written),
         ),
         (
             "the program asks for the history of a result",

@@ -51,4 +51,4 @@ def find_places(tx: TraceContext) -> list[HookSlotTracker]:
 
 def find_hooks(tx: TraceContext, leaf: TensorTracker) -> list[Tracker]:
     """The hooks that the trace has registered with an existing leaf, in their order."""
-    return [one.hook for one in find_places(tx) if one.tensor is leaf]
+    return [one.hook for one in find_places(tx) if one.tensor is leaf and leaf.value is not None]

@@ -175,7 +175,9 @@ def _attach_traced(tx: TraceContext, tensor: TensorTracker, hook: Tracker) -> Ho
 def retain_grad(tx: TraceContext, self: Tracker) -> Tracker:
     """`tensor.retain_grad()`; for a leaf it does nothing."""
     _require_gradient(tx, self, "can't retain_grad on Tensor that has requires_grad=False")
-    if isinstance(self, TensorTracker) and _is_existing_leaf(tx, self):
+    if isinstance(self, TensorTracker) and (
+        _is_existing_leaf(tx, self) or (_is_computed(self) and self.fake.is_leaf)
+    ):
         return Constant(None)
     if tx.graph.length() is None or not _is_computed(self) or not tx.graph.runs_as_captured:
         ask_gradient(tx, self)
@@ -192,12 +194,12 @@ def _require_gradient(tx: TraceContext, tensor: Tracker, message: str) -> None:
 
 
 def _is_computed(tensor: Tracker) -> TypeGuard[TensorTracker]:
-    """Whether it is a plain tensor of the trace with a history."""
+    """Whether it is a plain tensor of the trace that requires a gradient."""
     return (
         isinstance(tensor, TensorTracker)
         and tensor.value is None
         and tensor.cls is torch.Tensor
-        and tensor.fake.grad_fn is not None
+        and tensor.fake.requires_grad
     )
 
 

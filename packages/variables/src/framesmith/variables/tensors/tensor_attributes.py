@@ -212,11 +212,14 @@ def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker)
 
 
 def can_change_requires_grad(tx: TraceContext, tensor: TensorTracker, wanted: bool) -> bool:
-    """Whether the graph can set `requires_grad`: of a new tensor to True; of an existing leaf, which is guarded to be one."""
-    if not tx.graph.runs_as_captured or tx.graph.length() is None:
+    """Whether the graph can set `requires_grad`: of a new tensor to True; of an existing leaf, which is guarded to be one, where the
+    backend runs the graph as captured."""
+    if tx.graph.length() is None:
         return False
     if tensor.value is None:
         return wanted
+    if not tx.graph.runs_as_captured:
+        return False
     if type(tensor.value) not in PLAIN_TENSORS or not read_unasked(tensor.value, "is_leaf"):
         return False
     tx.guard(tensor, TensorProperty.of(tensor.value, "is_leaf", True))
@@ -290,7 +293,8 @@ def write_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         # torch raises for a tensor as its own gradient.
         and value is not tensor
     )
-    if tensor.value is None or not (fits or (isinstance(value, Constant) and value.value is None)):
+    is_known = tensor.value is not None or tensor.fake.is_leaf
+    if not is_known or not (fits or (isinstance(value, Constant) and value.value is None)):
         raise GraphBreak(ATTRIBUTE_STORE, "grad of a tensor")
     tx.changes.note(tensor)
     tensor.own["grad"] = value

@@ -91,8 +91,8 @@ def require_tensor(self: Tracker, name: str) -> TensorTracker:
 
 @ROWS.call(torch.Tensor.requires_grad_)
 def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | None = None) -> Tracker:
-    """`requires_grad_()` if it changes nothing, or on a new tensor or an existing leaf where the backend runs the graph as captured.
-    Else breaks the graph, as a backend could not change it on an input or on its own values."""
+    """`requires_grad_()` if it changes nothing, or on a new tensor, or on an existing leaf where the backend runs the graph as captured.
+    Else breaks the graph, as another backend could not change it on an input."""
     tensor = require_tensor(self, "requires_grad_")
     given = True if requires_grad is None else requires_grad.as_python_constant()
     if type(given) is not bool:
