@@ -1,4 +1,4 @@
-"""The subpackage `exits`: `emit`, `ending`, `resumption`, `native_operation`, `stand_ins`, `weakly_held`."""
+"""The subpackage `exits`: `emit`, `ending`, `resumption`, `native_operation`, `number_reads`, `stand_ins`, `weakly_held`."""
 
 import linecache
 import traceback
@@ -9,12 +9,14 @@ import pytest
 import torch
 from stepping import frame_at, trace_of
 
+from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.build_entry import write_entry
 from framesmith.frontend.cache.trace_start import FunctionStart
 from framesmith.frontend.exits.emit import escaping_values, write_ending
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget, TailCallWriter
 from framesmith.frontend.exits.named_callers import names_its_caller, synthetic_frame_for
 from framesmith.frontend.exits.native_operation import wrap_in_try
+from framesmith.frontend.exits.number_reads import find_number_read
 from framesmith.frontend.exits.resumption import Resumption, raising_layout
 from framesmith.frontend.exits.weakly_held import WeaklyHeld, makes_reference
 from framesmith.frontend.generated.source_writer import EntryWriter
@@ -28,7 +30,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.guards import GuardSet, Scope
 from framesmith.guards.sources import Pinned
-from framesmith.variables.core import Constant, SkippedFrame, Tracker
+from framesmith.variables.core import NULL, Constant, SkippedFrame, Tracker
 
 
 def shown(log, x):
@@ -196,3 +198,14 @@ def test_what_reads_the_frames_around_an_inlined_one_breaks_the_whole() -> None:
     frame.current = call
     with pytest.raises(GraphBreak, match="have to be real"):
         write_ending(trace.writer, trace.machine, BreakBefore(GraphBreak(NATIVE_CALL, "x")), outer.__code__)
+
+
+def test_what_reads_numbers_alone_is_known_by_its_function():
+    trace = trace_of((lambda x: x).__code__, x=torch.ones(1))
+    tensor = trace.tx.wrap(torch.ones(1), Pinned(torch.ones(1), "x")).realize()
+    for function, place in ((int, 2), (float, 2), (bool, 2), (str, None), (shown, None)):
+        called = wrapped(trace, function)
+        assert find_number_read(Kind.CALL, [NULL, called, tensor]) == place
+        assert find_number_read(Kind.CALL, [called, NULL, tensor]) == place
+    assert find_number_read(Kind.CALL, [NULL, wrapped(trace, int), Constant(1)]) is None
+    assert find_number_read(Kind.POP_JUMP_IF, [tensor]) == 0

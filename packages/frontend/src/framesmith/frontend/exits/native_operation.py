@@ -10,6 +10,7 @@ from typing import Final, final
 
 from framesmith.bytecode.operation_effects import slots_taken
 from framesmith.frontend.exits.named_callers import names_its_caller, synthetic_frame_for
+from framesmith.frontend.exits.number_reads import METHODS, find_number_read, write_number_read
 from framesmith.frontend.exits.resumption import Resumption
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import continue_after_raising, raise_again
@@ -101,11 +102,12 @@ class NativeOperation:
     def _make_form(self, write: NativeWriter, operands: Sequence[Tracker]) -> NativeForm:
         """The operation as source, its operands as names or literals, so that each is evaluated once."""
         writer = self._writer
-        texts = self._write_unbound_method(operands) or []
-        texts += [
-            None if isinstance(value, Null) else writer.value(value) for value in operands[len(texts) :]
-        ]
         inlined, operation = self._machine.frames[1:], self._machine.frame.operation
+        read = find_number_read(operation.kind, operands)
+        texts = self._write_unbound_method(operands) or []
+        for place, value in list(enumerate(operands))[len(texts) :]:
+            text = None if isinstance(value, Null) else self._write_operand(value, is_read=place == read)
+            texts.append(text)
         if operation.kind in CALLS:
             callee = 1 if isinstance(operands[0], Null) else 0
             function = operands[callee].realize()
@@ -120,6 +122,11 @@ class NativeOperation:
         bind = Bind(writer.constant, self._machine, operands)
         return write(operation, texts, bind)
 
+    def _write_operand(self, value: Tracker, *, is_read: bool) -> str:
+        return (
+            write_number_read(self._writer, self._machine.tx, value) if is_read else self._writer.value(value)
+        )
+
     def _write_unbound_method(self, operands: Sequence[Tracker]) -> list[str | None] | None:
         """Descriptor and receiver of a method that is called at once (`x.sin()`), which CPython does not bind.
 
@@ -132,7 +139,11 @@ class NativeOperation:
                 # methods of a class itself are bound: `type` looks attributes up in a way of its own
                 if unbound is not None and not issubclass(unbound[1].python_type, type):
                     descriptor, receiver = unbound
-                    return [self._writer.constant(descriptor, "method"), self._writer.value(receiver)]
+                    is_read = any(descriptor is one for one in METHODS)
+                    return [
+                        self._writer.constant(descriptor, "method"),
+                        self._write_operand(receiver, is_read=is_read),
+                    ]
         return None
 
     def _make_statements(self, form: NativeForm) -> list[str]:
