@@ -71,7 +71,7 @@ def _is_of_optimizer(tx: TraceContext) -> bool:
 
 def _is_kept(tx: TraceContext, tensor: Tracker) -> bool:
     """Whether an optimizer of torch reads the number, for which a graph keeps the tensor (`graph.numbers`): these compute with
-    it, and ask neither for its type nor for its text."""
+    it, and ask neither for its type nor for its text. Of such a tensor no int or float can be made."""
     if not _is_of_optimizer(tx):
         return False
     fake = tensor.fake if isinstance(tensor, TensorTracker) else None
@@ -125,7 +125,7 @@ def read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
 @ROWS.call(torch.Tensor.__int__)
 def int_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`int(x)`."""
-    if not is_captured(tx):
+    if not is_captured(tx) or _is_kept(tx, self):
         return graph_call(tx, "__int__", (self,), {})
     return run_pending(tx, call_int(tx, _read(tx, self)))
 
@@ -133,7 +133,7 @@ def int_of(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__float__)
 def float_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`float(x)`."""
-    if not is_captured(tx):
+    if not is_captured(tx) or _is_kept(tx, self):
         return graph_call(tx, "__float__", (self,), {})
     return run_pending(tx, call_float(tx, _read(tx, self)))
 
