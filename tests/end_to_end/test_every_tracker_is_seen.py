@@ -143,6 +143,12 @@ def hooked(x):
     return y
 
 
+def unhooked(x):
+    y = x * 2
+    y.register_hook(lambda gradient: gradient * 3).remove()
+    return y
+
+
 def checkpointed(x):
     def policy(context, operator, *operands):
         return operator is torch.ops.aten.sin.default
@@ -221,6 +227,7 @@ PROGRAMS = {
     "DeferredCall": (warned, X),
     "HookSlotTracker": (hooked, X.clone().requires_grad_()),
     "HookHandle": (hooked, X.clone().requires_grad_()),
+    "RemoveMethod": (unhooked, X.clone().requires_grad_()),
     "SelectiveContexts": (checkpointed, X.clone().requires_grad_()),
     "PolicyContext": (checkpointed, X.clone().requires_grad_()),
     "PolicyOperand": (checkpointed, X.clone().requires_grad_()),

@@ -35,6 +35,6 @@ IN_PROGRAMS = {
     "WorkTracker": _GRAPH, "WaitMethod": _GRAPH,
     "InplaceMethod": "a method of `super()` that is called at once",
     "InferenceMode": _CONTEXT, "BlockMethod": _CONTEXT, "NativeContext": _CONTEXT, "NativeContextMethod": _CONTEXT, "ProfilerMark": _CONTEXT, "EndOfMark": _CONTEXT, "Switch": _CONTEXT,
-    "HookSlotTracker": _GRAPH, "HookHandle": _GRAPH, "PullbackTracker": _GRAPH, "SwitchedOff": _CONTEXT, "OpenBlock": _CONTEXT, "ScriptFunctionTracker": "stands for code that a compiler wrote", "SelectiveContexts": _CONTEXT, "PolicyContext": "given to the policy of a checkpoint", "PolicyOperand": "given to the policy of a checkpoint", "DeferredCall": "a call that is made after the graph",
+    "HookSlotTracker": _GRAPH, "HookHandle": _GRAPH, "RemoveMethod": _GRAPH, "PullbackTracker": _GRAPH, "SwitchedOff": _CONTEXT, "OpenBlock": _CONTEXT, "ScriptFunctionTracker": "stands for code that a compiler wrote", "SelectiveContexts": _CONTEXT, "PolicyContext": "given to the policy of a checkpoint", "PolicyOperand": "given to the policy of a checkpoint", "DeferredCall": "a call that is made after the graph",
 }  # fmt: skip
 """Classes that need frames or a graph: seen while the programs run."""
