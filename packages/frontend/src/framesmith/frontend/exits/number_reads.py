@@ -16,6 +16,7 @@ from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.tracing.library_calls import CALLS
 from framesmith.variables.core import Null, TraceContext, Tracker
+from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.tensors.tensors import TensorTracker
 
 METHODS: Final = frozenset(
@@ -29,20 +30,30 @@ _JUMPS: Final = frozenset({Kind.POP_JUMP_IF})
 def find_number_read(kind: Kind, operands: Sequence[Tracker]) -> int | None:
     """The position of the tensor of which this operation reads the numbers, and nothing else; not for a method (`METHODS`)."""
     if kind in _JUMPS:
-        return 0 if isinstance(operands[0].realize(), TensorTracker) else None
+        return 0 if _is_tensor(operands[0]) else None
     if kind not in CALLS or len(operands) != 3:
         return None
-    function, place = (operands[1 if isinstance(operands[0], Null) else 0].realize(), 2)
-    if not isinstance(operands[place].realize(), TensorTracker) or not function.is_python_constant():
+    place = 2
+    if not _is_tensor(operands[place]):
+        return None
+    function = operands[1 if isinstance(operands[0], Null) else 0].realize()
+    if not function.is_python_constant():
         return None
     known = function.as_python_constant()
     is_reader = isinstance(known, type) or callable(known)
     return place if is_reader and any(known is one for one in _FUNCTIONS) else None
 
 
+def _is_tensor(value: Tracker) -> bool:
+    """Whether it is known to be a tensor: to ask an unread value would guard it."""
+    if isinstance(value, Lazy):
+        return value.is_realized and isinstance(value.realize(), TensorTracker)
+    return isinstance(value, TensorTracker)
+
+
 def write_number_read(writer: EntryWriter, tx: TraceContext, value: Tracker) -> str:
     """An expression for a tensor of which only the numbers are read."""
-    tensor = value.realize()
+    tensor = value.realize() if _is_tensor(value) else value
     if (
         not isinstance(tensor, TensorTracker)
         or tensor.value is not None
