@@ -34,11 +34,10 @@ from framesmith.frontend.tracing.frame_layout import FrameLayout
 from framesmith.frontend.tracing.resume_points import ResumePoint
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import NATIVE_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, OPERATION_RAISES
 from framesmith.guards import Examination, Guard, GuardSet, Scope, all_failures, examine
 from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import Local
-from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
 ONES = torch.ones(2)
 

@@ -9,7 +9,7 @@ import torch
 from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import BACKWARD_CALL, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
+from framesmith.graph.breaks.break_kinds import DATA_DEPENDENT_SHAPE, OPERATION_RAISES, TENSOR_ITEM
 from framesmith.guards.sources import Local
 from framesmith.variables.core import Constant, Lazy, ObservedException, from_python
 from framesmith.variables.operations.binary import binary, inplace
@@ -207,7 +207,7 @@ def test_the_truth_of_a_tensor_is_left_to_the_program():
         ("__int__", TENSOR_ITEM),
         ("__bool__", TENSOR_ITEM),
         ("nonzero", DATA_DEPENDENT_SHAPE),
-        ("backward", BACKWARD_CALL),
+        ("backward", OPERATION_RAISES),
     ],
 )
 def test_what_needs_the_data_breaks(name, kind):

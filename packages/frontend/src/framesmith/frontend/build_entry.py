@@ -304,7 +304,6 @@ class EntryBuilder:
                         self.watch.finish(trace, end)
                     # 3 write the changes and the ending
                     ending = write_ending(writer, machine, end, self.start.code, replay)
-                    check_refusal(refusal, ending)
                     outputs = list(writer.outputs)
                     # a part is compiled for inputs as the caller hands them in
                     if current_config().optimize_ddp and not recorder.metadata_changes.inputs:
@@ -419,12 +418,6 @@ def locate_trace(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[
     return location(machine.frame), user_stack(machine.frames)
 
 
-def check_refusal(refusal: Refusal | None, ending: EntryEnding) -> None:
-    """Raise the error of a refused break where frames would run natively to their end."""
-    if refusal is not None and any(target.is_native for target in ending.targets.values()):
-        raise refusal.error()
-
-
 def build_native_entry(
     start: TraceStart,
     reason: GraphBreak,
@@ -434,8 +427,9 @@ def build_native_entry(
 ) -> BuiltEntry:
     """An entry without guards that runs the function as it is."""
     writer = EntryWriter(start.code.co_firstlineno)
+    if refusal is not None:  # no graph at all
+        raise refusal.error()
     ending = start.write_native_ending(writer)
-    check_refusal(refusal, ending)
     text = build_forwarding_entry(start, writer, ending)
     return BuiltEntry(text, None, reason, reached, stack, runs_natively=True)
 

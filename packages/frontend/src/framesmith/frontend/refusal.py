@@ -46,7 +46,17 @@ class Refusal:
         """
         return functools.partial(_refuse, self, native if raises else native.unwind)
 
+    def make_native_function(self, native: Remainder) -> Callable[[list[object]], NoReturn]:
+        """The same where the operation itself runs in the user's frames, which take their values in a list."""
+        return functools.partial(_refuse_behind, self, native)
+
 
 def _refuse(refusal: Refusal, leave: Callable[[list[object]], object], *values: object) -> NoReturn:
-    leave([*values])
+    _refuse_behind(refusal, leave, [*values])
+
+
+def _refuse_behind(
+    refusal: Refusal, leave: Callable[[list[object]], object], values: list[object]
+) -> NoReturn:
+    leave(values)
     raise refusal.error()

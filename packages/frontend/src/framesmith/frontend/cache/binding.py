@@ -57,6 +57,8 @@ class EntryBinder:
 
         # the native form, whatever the target says: only real frames have `finally` and `with` blocks that run
         def refuse(target: ResumeTarget) -> Callable[..., object]:
+            if target.is_native:
+                return refusal.make_native_function(_native_at(owner, target))
             return refusal.make_function(_native_at(owner, target), raises=target.point.raises)
 
         return text.bind(refuse, code, own)

@@ -19,9 +19,8 @@ from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.tracing.trace_end import EntryPostponed
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import UNINITIALIZED
+from framesmith.graph.breaks.break_kinds import OPERATION_RAISES, UNINITIALIZED
 from framesmith.graph.options import Backend
-from framesmith.variables.graph_nodes.results import OPERATION_RAISES
 
 _MOST_POSTPONED: Final = 4
 """A program may read lazy modules in each call and never call them."""

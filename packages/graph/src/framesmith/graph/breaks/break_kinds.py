@@ -87,6 +87,15 @@ BACKWARD_CALL = _row(
     "Use torch.autograd.grad or torch.func.grad, or leave backward() outside of the compiled function.",
 )
 
+# what eager raises as well
+
+OPERATION_RAISES = _row(
+    "operation-raises",
+    "an operation that raises an exception",
+    "The operation fails on the values at hand, so it is run for real, to raise what eager raises.",
+    "Correct the operation or its arguments; the message is that of Python or torch.",
+)
+
 # values that only the running program knows
 
 DATA_DEPENDENT_BRANCH = _row(

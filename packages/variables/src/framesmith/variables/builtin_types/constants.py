@@ -87,7 +87,8 @@ class _Slots:
         if isinstance(constant.value, str) and not issubclass(item.python_type, str):
             shown = class_name(item.python_type)
             raise_observed(tx, TypeError, f"'in <string>' requires string as left operand, not {shown}")
-        return constant.unsupported(f"a membership test of {item.describe()}")
+        asked = f"a membership test of {item.describe()}"
+        return constant.unsupported(asked, "__contains__", "__iter__", "__getitem__")
 
     def subscript(self, tx: TraceContext, constant: Constant, key: Tracker) -> Tracker:
         """`constant[key]`, computed at once; the key must be known

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import CodeType
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import ASYNC_FRAME, CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import ASYNC_FRAME, OPERATION_RAISES
 from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core.base import (
@@ -21,7 +21,7 @@ _ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_I
 def make_mismatch_break(name: str, problem: str) -> GraphBreak:
     """The graph break for a call that does not fit the signature:
     the call runs natively and raises its own TypeError."""
-    return GraphBreak(CALL_SIGNATURE, f"{name}(): {problem}")
+    return GraphBreak(OPERATION_RAISES, f"{name}(): {problem}")
 
 
 def bind_arguments(

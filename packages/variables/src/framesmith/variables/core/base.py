@@ -20,10 +20,10 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak, Recorder
-from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import OPERATION_RAISES, UNSUPPORTED_VALUE
 from framesmith.graph.shapes.dynamic_dims import DynamicPolicy
 from framesmith.guards import Guard, GuardSet, Reason, Source
-from framesmith.guards.class_lookup import class_name
+from framesmith.guards.class_lookup import class_name, defines
 from framesmith.guards.kinds import Claim, DistinctObjects, SameObject
 from framesmith.variables.core.mutation_log import MutationLog
 from framesmith.variables.core.registry import Registry
@@ -38,8 +38,7 @@ class Tracker:
     """A symbolic Python value. What CPython has as a type slot is a method here.
 
     Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not
-    overridden breaks the graph; it never guesses. Slots receive *realized* operands unless they only
-    pass them on.
+    overridden breaks the graph; it never guesses. Slots receive *realized* operands, or pass them on.
 
     `builtin_part`, if any, tracks the builtin part of the value, whose class then derives from a builtin type.
     `has_special_methods`: the class of the value fills the slots (`objects.special_methods`).
@@ -138,7 +137,7 @@ class Tracker:
 
     def begin_call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker | PendingCall":
         """`self(*args, **kwargs)`; a Python call in tail position may be left pending."""
-        return self.unsupported("calling it")
+        return self.unsupported("calling it", "__call__")
 
     @final
     def call(self, tx: "TraceContext", args: Arguments, kwargs: Keywords) -> "Tracker":
@@ -183,7 +182,7 @@ class Tracker:
 
     def contains(self, tx: "TraceContext", item: "Tracker") -> "Tracker":
         """`item in self`."""
-        return self.unsupported("a membership test")
+        return self.unsupported("a membership test", "__contains__", "__iter__", "__getitem__")
 
     def subscript(self, tx: "TraceContext", key: "Tracker") -> "Tracker":
         """`self[key]`."""
@@ -207,9 +206,7 @@ class Tracker:
         """`other <symbol> self` as the right operand; None means NotImplemented."""
         return None
 
-    def begin_special(
-        self, tx: "TraceContext", name: str, args: "Arguments"
-    ) -> "Tracker | PendingCall | None":
+    def begin_special(self, tx: "TraceContext", name: str, args: Arguments) -> "Tracker | PendingCall | None":
         """Call a special method that is a Python function of the class; None when there is none."""
         return None
 
@@ -269,8 +266,10 @@ class Tracker:
         """As `children`, without reading items of an existing object that the trace has not read."""
         return self.children()
 
-    def unsupported(self, doing: str) -> NoReturn:
-        """Break the graph, with a message that names this value and the operation."""
+    def unsupported(self, doing: str, *methods: str) -> NoReturn:
+        """Break the graph, naming value and operation. `methods`: CPython refuses a class that has none of them."""
+        if methods and not any(defines(self.python_type, name) for name in methods):
+            raise GraphBreak(OPERATION_RAISES, f"{self.describe()} does not support {doing}")
         raise GraphBreak(UNSUPPORTED_VALUE, f"{self.describe()} does not support {doing} while tracing")
 
     def describe(self) -> str:

@@ -20,7 +20,7 @@ from types import (
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import NATIVE_CALL, SYSTEM_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, OPERATION_RAISES, SYSTEM_CALL
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     class_name,
@@ -156,7 +156,7 @@ def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) 
     receiver = args[0]
     # the TypeError of a descriptor ("requires a 'list' object") is left to the native call
     if not issubclass(receiver.python_type, function.__objclass__):
-        raise GraphBreak(NATIVE_CALL, f"{callable_name(function)} on {receiver.describe()}")
+        raise GraphBreak(OPERATION_RAISES, f"{callable_name(function)} on {receiver.describe()}")
     expected = tx.registry[RECEIVERS].get(function.__objclass__)
     # what `object` defines works on the instance itself, whatever its builtin part
     if function.__objclass__ is object:

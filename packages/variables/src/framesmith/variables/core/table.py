@@ -5,17 +5,19 @@ The mechanism only. The rows are next to the code they point to; `variables.cata
 
 import inspect
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from types import BuiltinFunctionType, MethodDescriptorType
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE, DISABLED
+from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE, DISABLED, OPERATION_RAISES
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Registry, Table
 from framesmith.variables.core.torch_rules import is_disallowed
 
 RowFunction = Callable[..., "Tracker | PendingCall"]
+_IN_C = (BuiltinFunctionType, MethodDescriptorType)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -44,12 +46,28 @@ class Row:
             try:
                 self.signature.bind(*positional, **keywords)
             except TypeError as error:
-                raise GraphBreak(CALL_SIGNATURE, f"{callable_name(self.key)}: {error}") from None
+                refused = is_refused_by(self.key, len(positional), [*keywords])
+                kind = OPERATION_RAISES if refused else CALL_SIGNATURE
+                raise GraphBreak(kind, f"{callable_name(self.key)}: {error}") from None
         if tx.changes.overrides.is_watched:
             begun = tx.registry.get_single(ON_SUBCLASSES)(tx, self, positional, keywords)
             if begun is not None:
                 return begun
         return self.function(tx, *positional, **keywords)
+
+
+def is_refused_by(function: object, count: int, keywords: Iterable[str]) -> bool:
+    """Whether a C function itself refuses a call with so many arguments by position and these keywords, as far as it says
+    what it takes."""
+    if not isinstance(function, _IN_C):
+        return False
+    try:
+        inspect.signature(function).bind(*range(count), **dict.fromkeys(keywords))
+    except ValueError:  # it does not say
+        return False
+    except TypeError:
+        return True
+    return False
 
 
 def row_signature(function: RowFunction) -> tuple[inspect.Signature, range]:

@@ -36,7 +36,7 @@ class UnspecializedTracker(Tracker):
     NotImplemented, from which the program would get a TypeError (ADR 0010).
     """
 
-    def unsupported(self, doing: str) -> NoReturn:
+    def unsupported(self, doing: str, *methods: str) -> NoReturn:
         """The type is known, its value must not be."""
         break_on_changing_value(self.describe())
 

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import BACKWARD_CALL
+from framesmith.graph.breaks.break_kinds import BACKWARD_CALL, OPERATION_RAISES
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.fakes.histories import has_gaps, is_laid_out_alike, lay_out
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -92,7 +92,9 @@ def _run_backward(
             raise GraphBreak(BACKWARD_CALL, "the argument inputs holds other tensors than leaves of the loss")
         leaves = [leaf for leaf in leaves if id(leaf) in wanted]
     if not leaves:
-        raise GraphBreak(BACKWARD_CALL, "no leaf requires a gradient")
+        differentiated = any(one.fake.requires_grad for one in outputs)
+        kind = BACKWARD_CALL if differentiated else OPERATION_RAISES
+        raise GraphBreak(kind, "no leaf requires a gradient")
     # All are checked before the node uses up the history.
     former = [_read_former(tx, leaf) for leaf in leaves]
     hooks = [find_hooks(tx, leaf) for leaf in leaves]

@@ -19,6 +19,7 @@ from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, Nu
 from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     CHANGING_VALUE,
+    OPERATION_RAISES,
     TENSOR_ITEM,
     UNSUPPORTED_ARGUMENT,
     UNSUPPORTED_VALUE,
@@ -47,15 +48,6 @@ from framesmith.variables.graph_nodes.graph_values import (
     graph_keywords,
 )
 from framesmith.variables.graph_nodes.replaced_operations import check_replaced
-
-OPERATION_RAISES = register(
-    BreakKind(
-        "operation-raises",
-        "an operation that raises an exception",
-        "The operation fails on the shapes and types at hand, so it is run for real, to raise what eager raises.",
-        "Correct the arguments of the operation; the message is that of torch.",
-    )
-)
 
 MODE_ACTIVE = register(
     BreakKind(

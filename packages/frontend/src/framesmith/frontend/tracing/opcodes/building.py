@@ -12,7 +12,7 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE, UNSUPPORTED_VALUE
+from framesmith.graph.breaks.break_kinds import OPERATION_RAISES, UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, defines, is_one_of
 from framesmith.guards.names import PREFIX
 from framesmith.variables.builtin_types.dict_order import copies_items
@@ -140,7 +140,7 @@ def dict_merge(machine: Machine, operation: Operation) -> None:
     present = {key.hash_key(machine.tx) for key, _ in target.items(machine.tx)}
     pairs = mapping_items(machine, source)
     if any(key.hash_key(machine.tx) in present for key, _ in pairs):
-        raise GraphBreak(CALL_SIGNATURE, "the same keyword argument is given twice")
+        raise GraphBreak(OPERATION_RAISES, "the same keyword argument is given twice")
     for key, value in pairs:
         target.store(machine.tx, key, value)
 
@@ -153,7 +153,7 @@ def mapping_items(machine: Machine, source: Tracker) -> list[tuple[Tracker, Trac
     if isinstance(source, DictTracker):
         return [(key.realize(), value) for key, value in source.items(machine.tx)]
     if not defines(source.python_type, "keys"):
-        raise GraphBreak(UNSUPPORTED_VALUE, f"unpacking {source.describe()} as a mapping")
+        raise GraphBreak(OPERATION_RAISES, f"unpacking {source.describe()} as a mapping")
     tx = machine.tx
     keys = unpack(tx, source.attribute(tx, "keys").call(tx, (), {}))
     return [(key.realize(), source.subscript(tx, key.realize())) for key in keys]

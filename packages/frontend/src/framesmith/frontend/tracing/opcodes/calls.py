@@ -17,7 +17,7 @@ from framesmith.frontend.tracing.opcodes.building import mapping_items
 from framesmith.frontend.tracing.opcodes.stack import count_argument
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
+from framesmith.graph.breaks.break_kinds import OPERATION_RAISES
 from framesmith.guards import Guard, Reason
 from framesmith.guards.class_lookup import class_name, defines
 from framesmith.guards.kinds import AmbientValue
@@ -167,12 +167,12 @@ def call_extended(machine: Machine, operation: Operation) -> None:
         for key, value in mapping_items(machine, given):
             name = key.as_python_constant() if isinstance(key, Constant) else None
             if type(name) is not str:
-                raise GraphBreak(CALL_SIGNATURE, "keywords must be strings")
+                raise GraphBreak(OPERATION_RAISES, "keywords must be strings")
             kwargs[name] = value
     packed = frame.pop().realize()
     # the text of CPython's TypeError names the function
     if not any(defines(packed.python_type, name) for name in ("__iter__", "__getitem__")):
-        raise GraphBreak(CALL_SIGNATURE, f"unpacking {packed.describe()} as arguments")
+        raise GraphBreak(OPERATION_RAISES, f"unpacking {packed.describe()} as arguments")
     args = (
         list(packed.items)
         if isinstance(packed, TupleTracker)

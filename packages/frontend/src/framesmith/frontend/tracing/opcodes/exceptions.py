@@ -11,7 +11,7 @@ from framesmith.frontend.tracing.machine import Machine, SavedException, saved_e
 from framesmith.frontend.tracing.opcodes.stack import count_argument, name_of
 from framesmith.frontend.tracing.opcodes.table import RESULT, Bind, NativeForm, OpcodeRows, Outcome
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import UNSUPPORTED_OPCODE
+from framesmith.graph.breaks.break_kinds import OPERATION_RAISES
 from framesmith.guards.class_lookup import defines
 from framesmith.guards.names import PREFIX
 from framesmith.variables.core import NULL, Constant, Null, ObservedException, Tracker
@@ -60,9 +60,7 @@ def raise_(machine: Machine, operation: Operation) -> None:
     frame, arity = machine.frame, count_argument(operation)
     if arity == 0:
         if machine.handled is None:
-            raise GraphBreak(
-                UNSUPPORTED_OPCODE, "raise without an exception: one may be handled by the caller"
-            )
+            raise GraphBreak(OPERATION_RAISES, "raise without an exception: one may be handled by the caller")
         raise machine.make_reraised(machine.handled)
     cause = frame.pop() if arity == 2 else None
     exception = make_raised_exception(machine.tx, frame.pop())
@@ -92,7 +90,7 @@ def before_with(machine: Machine, operation: Operation) -> None:
 def special_method(machine: Machine, manager: Tracker, name: str) -> Tracker:
     """A method of the context manager protocol, looked up on the type."""
     if not defines(manager.python_type, name):
-        raise GraphBreak(UNSUPPORTED_OPCODE, f"{manager.describe()} is not a context manager")
+        raise GraphBreak(OPERATION_RAISES, f"{manager.describe()} is not a context manager")
     return manager.special_attribute(machine.tx, name)
 
 

@@ -15,7 +15,7 @@ from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.stack import name_of
 from framesmith.frontend.tracing.opcodes.table import Bind, NativeForm, OpcodeRows
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import IMPORT, UNSUPPORTED_OPCODE
+from framesmith.graph.breaks.break_kinds import IMPORT, OPERATION_RAISES, UNSUPPORTED_OPCODE
 from framesmith.guards.class_lookup import MISSING, flags_of, is_immutable, qualified_name, static_lookup
 from framesmith.guards.imported import find_loaded
 from framesmith.guards.kinds import EqualTo, HasKey, Identical
@@ -44,7 +44,12 @@ def import_name(machine: Machine, operation: Operation) -> None:
     if missing is not None:
         # with fullgraph it is imported before the next trace: by then nothing may have happened that it could see
         first = missing if not _has_effects(machine) else None
+        if is_nowhere(missing):
+            raise GraphBreak(OPERATION_RAISES, f"there is no module {missing}")
         raise GraphBreak(IMPORT, f"module {missing} is not imported yet", first)
+    for name in wanted.list_absent():  # CPython looks for it, finds nothing and goes on
+        said = Pinned(name, repr(name))
+        machine.tx.guard(CallResult(said, is_nowhere), EqualTo(True), "an import statement finds no module")
     # wrapped for the guard that each is still the module that it is now
     for name in wanted.list_modules():
         find_imported(machine, name)
@@ -92,7 +97,9 @@ class Wanted:
         assert isinstance(level, int) and isinstance(names, tuple | None)
         if level:
             package = machine.frame.namespace.load(machine.tx, "__package__").as_python_constant()
-            assert isinstance(package, str)
+            if type(package) is not str or len(package.split(".")) < level or not package:
+                # CPython finds the package out otherwise, or raises
+                raise GraphBreak(IMPORT, f"a relative import in the package {package!r}")
             full = importlib.util.resolve_name("." * level + name, package)
         return Wanted(full, names or (), full if names or level else name.partition(".")[0])
 
@@ -104,15 +111,38 @@ class Wanted:
         # the dictionary, since `hasattr` would run a `__getattr__` of the module
         held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
         for name in self.names if "__path__" in held else ():
-            if name not in held and not _is_there(f"{self.module}.{name}"):
-                return f"{self.module}.{name}"
+            inside = f"{self.module}.{name}"
+            if name not in held and not _is_there(inside) and inside not in self.list_absent():
+                return inside
         return None
+
+    def list_absent(self) -> list[str]:
+        """Names of a package that it does not hold, and that are no modules: IMPORT_FROM raises for them."""
+        held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
+        if "__path__" not in held or "__getattr__" in held:  # what computes attributes is asked for each
+            return []
+        inside = [f"{self.module}.{name}" for name in self.names if name not in held and name != "*"]
+        return [name for name in inside if name not in sys.modules and is_nowhere(name)]
 
     def list_modules(self) -> list[str]:
         """The modules that the statement finds in `sys.modules`: itself, and submodules that the package does not hold."""
         held: dict[str, object] = getattr(sys.modules[self.module], "__dict__", {})
         inside = [f"{self.module}.{name}" for name in self.names if "__path__" in held and name not in held]
-        return [self.module, *inside]
+        absent = self.list_absent()
+        return [self.module, *(name for name in inside if name not in absent)]
+
+
+def is_nowhere(name: str) -> bool:
+    """Whether no finder knows the module or the first of its packages that is not imported: importing it raises."""
+    parts = name.split(".")
+    packages = [".".join(parts[: count + 1]) for count in range(len(parts))]
+    first = next((one for one in packages if sys.modules.get(one) is None), name)
+    try:
+        return importlib.util.find_spec(first) is None
+    except ModuleNotFoundError:  # its parent is no package
+        return True
+    except Exception:  # a finder of the program fails, as it will at the import
+        return False
 
 
 def _is_there(name: str) -> bool:
@@ -142,7 +172,7 @@ def import_from(machine: Machine, operation: Operation) -> None:
         _check_modules(machine)
         full = f"{value.__name__}.{name}" if isinstance(value, ModuleType) else ""
         if full not in sys.modules:
-            raise GraphBreak(IMPORT, f"{name} cannot be imported") from None
+            raise GraphBreak(OPERATION_RAISES, f"{name} cannot be imported") from None
         frame.push(find_imported(machine, full))
 
 
@@ -203,7 +233,7 @@ def _check_duplicates(keys: Iterable[Tracker], what: str) -> None:
     """Break the graph where a pattern asks for the same thing twice, for which CPython raises."""
     values = [key.realize().as_python_constant() for key in keys]
     if len(values) != len(set(values)):
-        raise GraphBreak(UNSUPPORTED_OPCODE, f"a pattern that has {what} twice")
+        raise GraphBreak(OPERATION_RAISES, f"a pattern that has {what} twice")
 
 
 @ROWS.opcode(Kind.MATCH_CLASS)
@@ -214,7 +244,7 @@ def match_class(machine: Machine, operation: Operation) -> None:
     target = kind.as_python_constant() if kind.is_python_constant() else getattr(kind, "value", None)
     keywords = names.as_python_constant()
     if not isinstance(target, type):
-        raise GraphBreak(UNSUPPORTED_OPCODE, "matching against what is no class")
+        raise GraphBreak(OPERATION_RAISES, "matching against what is no class")
     if not run_pending(machine.tx, isinstance_(machine.tx, subject, kind)).as_python_constant():
         frame.push(Constant(None))
         return
@@ -238,14 +268,14 @@ def class_attributes(
         positional = []
         match_args = () if match_args is MISSING else match_args
         if type(match_args) is not tuple or not all(type(name) is str for name in match_args):
-            raise GraphBreak(UNSUPPORTED_OPCODE, f"{target.__name__}.__match_args__ is no tuple of names")
+            raise GraphBreak(OPERATION_RAISES, f"{target.__name__}.__match_args__ is no tuple of names")
         if operation.argument > len(match_args):
             raise GraphBreak(
-                UNSUPPORTED_OPCODE, f"{target.__name__}() accepts {len(match_args)} positional sub-patterns"
+                OPERATION_RAISES, f"{target.__name__}() accepts {len(match_args)} positional sub-patterns"
             )
         names = [*match_args[: operation.argument], *keywords]
     if len(names) != len(set(names)):
-        raise GraphBreak(UNSUPPORTED_OPCODE, "a pattern that has the same attribute twice")
+        raise GraphBreak(OPERATION_RAISES, "a pattern that has the same attribute twice")
     values: list[Tracker] = list(positional)
     for name in names:
         try:
