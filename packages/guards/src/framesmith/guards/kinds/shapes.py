@@ -13,9 +13,11 @@ from keyword import iskeyword
 from typing import ClassVar, cast, final
 
 from framesmith.guards.comparison import same_constant
+from framesmith.guards.infix import Infix, find_asked, write_formula
 from framesmith.guards.kinds.base import Relation, show_value
 from framesmith.guards.names import Names, PlainNames
 from framesmith.guards.sources.base import Source
+from framesmith.guards.sources.computed import write_source
 
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
@@ -78,10 +80,20 @@ class ShapeExpression(Relation):
             f"{source.text()} = {show_value(value)}"
             for source, value in zip(self.sources, values, strict=True)
         )
+        asked = find_asked(self._formula())
+        if asked is not None:
+            was, now = asked[1], not asked[1]
+            return f"{write_formula(asked[0], self._written()).text} was {was} and is {now}"
         return f"{self.text()} no longer holds ({found})"
 
     def text(self) -> str:
-        return _PLACEHOLDER.sub(lambda match: self.sources[int(match.group(1))].text(), self.template)
+        return write_formula(self._formula(), self._written()).text
+
+    def _formula(self) -> str:
+        return _PLACEHOLDER.sub(r"v\1", self.template)
+
+    def _written(self) -> list[Infix]:
+        return [write_source(source) for source in self.sources]
 
 
 @lru_cache(maxsize=1024)
