@@ -63,8 +63,8 @@ RECURSION = _row(
 INTROSPECTION = _row(
     "introspection",
     "the program inspects its own frames or code",
-    "exec, eval, compile, sys._getframe, locals() and the inspect module read the interpreter's real frames, which do not "
-    "exist while tracing.",
+    "exec, eval, compile, sys._getframe, locals(), globals(), vars(), dir() and the inspect module read the interpreter's "
+    "real frames or namespaces, which do not exist while tracing.",
     "Move the call out of the compiled function.",
 )
 TENSOR_INTERNALS = _row(

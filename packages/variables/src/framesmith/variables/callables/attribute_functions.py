@@ -5,6 +5,8 @@ The methods of `object` that do the same are in `objects.object_methods`.
 
 from typing import Final
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.breaks.break_kinds import INTROSPECTION
 from framesmith.guards.class_lookup import class_name
 from framesmith.variables.core.attribute_errors import complete_error
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, run_pending
@@ -78,8 +80,10 @@ def delattr_(tx: TraceContext, target: Tracker, name: Tracker, /) -> Tracker:
 
 
 @ROWS.call(vars)
-def vars_(tx: TraceContext, target: Tracker, /) -> Tracker:
-    """`vars(target)`: its `__dict__`; TypeError without one. `vars()` needs the frame and has no row."""
+def vars_(tx: TraceContext, target: Tracker | None = None, /) -> Tracker:
+    """`vars(target)`: its `__dict__`; TypeError without one. `vars()` needs the frame: it breaks the graph."""
+    if target is None:
+        raise GraphBreak(INTROSPECTION, "vars()")
     found = attribute_or_none(tx, target, "__dict__")
     if found is None:
         raise_observed(tx, TypeError, "vars() argument must have __dict__ attribute")

@@ -210,6 +210,6 @@ def _add_break(kind: BreakKind, function: Callable[..., object]) -> None:
         raise GraphBreak(kind, f"{callable_name(function)}()")
 
 
-_add_breaks(INTROSPECTION, exec, eval, compile, breakpoint)
+_add_breaks(INTROSPECTION, exec, eval, compile, breakpoint, locals, globals, dir)
 _add_breaks(INTROSPECTION, sys._getframe, sys._current_frames, sys.settrace, sys.setprofile)
 _add_breaks(SYSTEM_CALL, input, open, datetime.now, datetime.utcnow, datetime.today, date.today)
