@@ -193,8 +193,8 @@ UNINITIALIZED = _row(
 RANDOM_STATE = _row(
     "random-state",
     "reading or writing the state of a random number generator",
-    "The state is not part of the graph.",
-    "Set or read the seed outside the compiled function.",
+    "The state is not part of the graph. A number that Python's random or numpy.random draws is another one in each call.",
+    "Draw with torch.rand or torch.randint, or pass the number in; set or read the seed outside the compiled function.",
 )
 
 # control flow

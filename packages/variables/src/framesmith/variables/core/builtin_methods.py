@@ -7,7 +7,7 @@ else the graph breaks. What single functions do is in the rows. How a function, 
 
 import inspect
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from types import (
     BuiltinFunctionType,
     ClassMethodDescriptorType,
@@ -20,7 +20,7 @@ from types import (
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import NATIVE_CALL, OPERATION_RAISES, SYSTEM_CALL
+from framesmith.graph.breaks.break_kinds import NATIVE_CALL, OPERATION_RAISES
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import (
     class_name,
@@ -30,8 +30,6 @@ from framesmith.guards.class_lookup import (
     resolution_order,
     type_dict,
 )
-from framesmith.guards.sources.functions import MethodSelf
-from framesmith.guards.sources.steps import Attribute
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -44,6 +42,7 @@ from framesmith.variables.core.base import (
 from framesmith.variables.core.constant import Constant, is_constant_type
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.known_value import KnownValue
+from framesmith.variables.core.native_kinds import kind_of_native, name_through
 from framesmith.variables.core.pure import is_pure
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.registry import Table
@@ -66,27 +65,6 @@ _NEED_RECEIVER: Final = frozenset[object](
 )
 """Methods whose result may be, or hold, their receiver where it is an instance of a subclass, or begins with the name of
 its class. Others copy the content, and a builtin part is all they need."""
-_SYSTEM_MODULES: Final = frozenset(
-    [
-        "_io",
-        "io",
-        "time",
-        "posix",
-        "nt",
-        "_socket",
-        "socket",
-        "select",
-        "_posixsubprocess",
-        "_winapi",
-        "fcntl",
-        "mmap",
-        "_thread",
-        "_queue",
-        "_multiprocessing",
-        "signal",
-        "gc",
-    ]
-)
 WITHOUT_DICTIONARY = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
 """Types of callables without a dictionary, and without `__getattr__`."""
 _NAMES = frozenset({"__name__", "__qualname__", "__module__", "__doc__", "__text_signature__"})
@@ -113,12 +91,11 @@ def begin_builtin(
         and all(o.is_python_constant() for o in operands)
     ):
         return fold(tx, function, args, kwargs)
-    name = _name_through(function, args)
-    shown = [operand.describe() for operand in (operands if name is None else operands[1:])]
+    name, held = name_through(function, args) or (callable_name(function), 0)
+    shown = [operand.describe() for operand in operands[held:]]
     more = ["..."] if len(shown) > _MOST_SHOWN else []
     listed = ", ".join([*shown[:_MOST_SHOWN], *more])
-    kind = SYSTEM_CALL if _is_of_system(function) else NATIVE_CALL
-    raise GraphBreak(kind, f"{name or callable_name(function)}({listed})")
+    raise GraphBreak(kind_of_native(function, args), f"{name}({listed})")
 
 
 def _class_method_of(function: object) -> tuple[ClassMethodDescriptorType | None, type]:
@@ -132,20 +109,6 @@ def _class_method_of(function: object) -> tuple[ClassMethodDescriptorType | None
         if isinstance(descriptor, ClassMethodDescriptorType) and descriptor.__get__(None, cls) == function:
             return descriptor, cls
     return None, cls
-
-
-def _is_of_system(function: object) -> bool:
-    """Whether a C function, or the type whose method it is, belongs to a module that speaks with the operating system, other threads, or the collector."""
-    owner = getattr(function, "__objclass__", function)
-    return getattr(owner, "__module__", None) in _SYSTEM_MODULES
-
-
-def _name_through(function: object, args: Sequence[Tracker]) -> str | None:
-    """How the program names a method that is bound to an object already: `random.random`, where the function is
-    `_random.Random.random` and its receiver was found as `random.random.__self__`."""
-    source = args[0].source if args and isinstance(function, _METHODS) else None
-    is_self = isinstance(source, MethodSelf) or (isinstance(source, Attribute) and source.name == "__self__")
-    return source.base.text() if source is not None and source.base is not None and is_self else None
 
 
 def _with_builtin_part(tx: TraceContext, function: object, args: list[Tracker]) -> list[Tracker]:

@@ -19,6 +19,7 @@ from types import (
 )
 from typing import Final, NoReturn, cast, final
 
+from framesmith.graph import GraphBreak
 from framesmith.guards.class_lookup import (
     class_name,
     is_descriptor,
@@ -40,6 +41,7 @@ from framesmith.variables.core.base import (
 )
 from framesmith.variables.core.builtin_methods import BINDER, BoundBuiltin, Builtin, begin_builtin
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.native_kinds import kind_of_compiled
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.skipped_frames import skip_frames
@@ -223,6 +225,9 @@ def begin_get(tx: TraceContext, found: Found, receiver: Tracker) -> Tracker | Pe
     if hook is None:
         return found.tracker(tx)
     if hook.cls is not FunctionType:
+        kind = kind_of_compiled(found.value)  # a generator of random numbers
+        if kind is not None:
+            raise GraphBreak(kind, f"{receiver.describe()}.{found.name}")
         receiver.unsupported(f"reading attribute {found.name!r}, a {class_name(found.cls)} of its class,")
     owner = tx.wrap(receiver.python_type, class_source(receiver.python_type))
     return hook.tracker(tx).begin_call(tx, (found.tracker(tx), receiver, owner), {})
