@@ -108,3 +108,12 @@ def test_a_lock_of_the_program_is_of_the_system() -> None:
             return x
 
     assert reason_of(f).kind.id == "system-call"
+
+
+def test_a_function_of_numpy_that_breaks_is_named() -> None:
+    numpy = pytest.importorskip("numpy")
+    for name in ("flipud", "unique", "histogram"):
+        reason = reason_of(lambda x, name=name: getattr(numpy, name)(x.numpy()))
+        assert f"{name}()" in reason.detail and "framesmith" not in reason.detail
+    reason = reason_of(lambda x: numpy.cov(torch.stack([x, x + 1]).numpy()))
+    assert "cov" in reason.detail and "framesmith" not in reason.detail

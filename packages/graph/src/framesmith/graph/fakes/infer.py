@@ -63,7 +63,8 @@ def operation_name(op: str, target: object) -> str:
     module = str(getattr(target, "__module__", "") or "torch")
     if module.startswith("torch._C") or module == "torch.functional":
         module = "torch"
-    return f"{module.removeprefix('_')}.{name}"
+    # a function of ours stands for one of the program, after which it is named
+    return name if module.startswith("framesmith.") else f"{module.removeprefix('_')}.{name}"
 
 
 def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> object:

@@ -21,6 +21,7 @@ from framesmith.graph.environment.default_devices import are_tensors_on_cpu
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
+from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.builtin_types.slices import SliceTracker
@@ -90,7 +91,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     is_known = all(array.is_known for array in arrays) and _all_known([*args, *kwargs.values()])
     is_refused = what in _REFUSED or not kwargs.keys().isdisjoint(_UNHEEDED)
     if is_refused and not is_known:
-        raise GraphBreak(NUMPY_CALL, f"numpy's {getattr(what, '__name__', what)}()")
+        raise GraphBreak(NUMPY_CALL, _name_of(what))
     likes = [_like(tx, argument) for argument in args], {key: _like(tx, one) for key, one in kwargs.items()}
     # Before the node: where numpy raises or warns, nothing was recorded.
     expected: object = None
@@ -103,7 +104,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         if known is not None:
             return known
     if is_refused or (writes and what in _OVERWRITING):
-        raise GraphBreak(NUMPY_CALL, f"numpy's {getattr(what, '__name__', what)}()")
+        raise GraphBreak(NUMPY_CALL, _name_of(what))
     _check_range(tx, arrays, [*args, *kwargs.values()])
     if writes and not tx.graph.runs_as_captured and any(array.is_over_input for array in arrays):
         raise GraphBreak(BACKEND_LIMIT, "a write to the memory of an existing array")
@@ -113,11 +114,9 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         expected = array_nodes.ask_numpy(in_numpy, *likes)
     kind = str(getattr(getattr(expected, "dtype", None), "kind", "-"))
     if what in _DIVIDES and kind in "iub":
-        raise GraphBreak(NUMPY_CALL, "a division or power of integers, which numpy may refuse or warn of")
+        raise GraphBreak(NUMPY_CALL, f"{_name_of(what)} of integers, which numpy may refuse or warn of")
     if (what in _POWERS and kind == "c") or (what == "angle" and kind in "fc" and not _is_complex(likes[0])):
-        raise GraphBreak(
-            NUMPY_CALL, f"numpy's {getattr(what, '__name__', what)}(), which torch computes otherwise"
-        )
+        raise GraphBreak(NUMPY_CALL, f"{_name_of(what)}, which torch computes otherwise")
     # numpy gave the argument itself (`np.asarray(a)`): the result is that very array.
     same = next((array for array in arrays if array.like(tx) is expected), None)
     if same is not None and not writes:
@@ -129,7 +128,7 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     node = call_node(tx, _node_target(form, what), tuple(_argument(tx, one) for one in args), given)
     if expected is None:
         return Constant(None)
-    return same or _result(tx, wrap_result(tx, node), expected, arrays)
+    return same or _result(tx, wrap_result(tx, node), expected, arrays, _name_of(what))
 
 
 def _check_settings(tx: TraceContext) -> None:
@@ -272,6 +271,10 @@ def _argument(tx: TraceContext, tracker: Tracker) -> object:
     return value.item() if isinstance(value, numpy.generic) else value
 
 
+def _name_of(what: object) -> str:
+    return f"numpy's {getattr(what, '__name__', what)}()"
+
+
 # -- results -----------------------------------------------------------------------------------------
 def _as_known(tx: TraceContext, found: object, arrays: Sequence[ArrayTracker]) -> Tracker | None:
     """numpy's own result on known numbers; None where it shares memory, is large or no number."""
@@ -294,8 +297,10 @@ def _as_known(tx: TraceContext, found: object, arrays: Sequence[ArrayTracker]) -
     return ArrayTracker(numpy.ndarray, None, found)
 
 
-def _result(tx: TraceContext, found: Tracker, expected: object, arrays: list[ArrayTracker]) -> Tracker:
-    """The result of a node as numpy gives it."""
+def _result(
+    tx: TraceContext, found: Tracker, expected: object, arrays: list[ArrayTracker], name: str
+) -> Tracker:
+    """The result of a node as numpy gives it. `name`: what was called."""
     assert numpy is not None
     same = next((array for array in arrays if array.like(tx) is expected), None)
     if same is not None:
@@ -303,30 +308,30 @@ def _result(tx: TraceContext, found: Tracker, expected: object, arrays: list[Arr
     if type(expected) in (tuple, list) and isinstance(found, ListTracker | TupleTracker):
         assert isinstance(expected, tuple | list)
         if len(found.items) != len(expected):
-            raise GraphBreak(NUMPY_CALL, "a function of numpy that gives another number of arrays")
+            raise GraphBreak(NUMPY_CALL, f"{name}, which gives another number of arrays")
         # By the object that numpy gives: it may be there twice.
         made: dict[int, Tracker] = {}
         for one, wanted in zip(found.items, expected, strict=True):
             if id(wanted) not in made:
-                made[id(wanted)] = _result(tx, one.realize(), wanted, arrays)
+                made[id(wanted)] = _result(tx, one.realize(), wanted, arrays, name)
         items = [made[id(wanted)] for wanted in expected]
         return ListTracker(items) if type(expected) is list else TupleTracker(items)
     if not isinstance(found, TensorTracker) or not isinstance(expected, numpy.ndarray | numpy.generic):
-        raise GraphBreak(NUMPY_CALL, f"a function of numpy that gives a {type(expected).__name__}")
+        raise GraphBreak(NUMPY_CALL, f"{name}, which gives {a_type(type(expected))}")
     # None for a dtype without a counterpart, which no tensor has.
     kept = array_nodes.dtype_of(expected)
     if found.fake.dtype is not kept or [hint_of(size) for size in found.fake.shape] != list(expected.shape):
-        raise GraphBreak(NUMPY_CALL, "a function of numpy for which torch gives another dtype or other sizes")
-    found, is_over_input = _own_memory(tx, found, expected, arrays)
+        raise GraphBreak(NUMPY_CALL, f"{name}, for which torch gives another dtype or other sizes")
+    found, is_over_input = _own_memory(tx, found, expected, arrays, name)
     if isinstance(expected, numpy.generic):
         return ArrayTracker(type(expected), found, expected)
     if type(expected) is not numpy.ndarray:
-        raise GraphBreak(NUMPY_CALL, "a function of numpy that gives a subclass of arrays")
+        raise GraphBreak(NUMPY_CALL, f"{name}, which gives a subclass of arrays")
     return ArrayTracker(numpy.ndarray, found, expected, is_over_input=is_over_input)
 
 
 def _own_memory(
-    tx: TraceContext, found: TensorTracker, expected: object, arrays: list[ArrayTracker]
+    tx: TraceContext, found: TensorTracker, expected: object, arrays: list[ArrayTracker], name: str
 ) -> tuple[TensorTracker, bool]:
     """The tensor, sharing memory with an argument if and only if numpy's result does; and whether it is that of an
     existing array."""
@@ -337,12 +342,12 @@ def _own_memory(
     in_numpy = [array for array in arrays if is_view and memory_root(array.like(tx)) is root]
     in_torch = [array for array in arrays if storage_of(array.tensor(tx).fake) == storage]
     if in_numpy and not in_torch:
-        raise GraphBreak(NUMPY_CALL, "a function of numpy that gives a view, where torch copies")
+        raise GraphBreak(NUMPY_CALL, f"{name}, which gives a view where torch copies")
     if in_torch and not in_numpy:
         # numpy copied: a later write to either must not show in the other.
         node = call_node(tx, torch.clone, (found.graph_node(tx),))
     elif is_view and not _same_layout(found, expected):
-        node = _laid_out(tx, found, expected, is_new=not in_numpy)
+        node = _laid_out(tx, found, expected, name, is_new=not in_numpy)
     else:
         return found, any(array.is_over_input for array in in_numpy)
     own = wrap_result(tx, node)
@@ -357,14 +362,16 @@ def _same_layout(found: TensorTracker, expected: object) -> bool:
     return steps == list(expected.strides)
 
 
-def _laid_out(tx: TraceContext, found: TensorTracker, expected: object, *, is_new: bool) -> fx.Node:
+def _laid_out(
+    tx: TraceContext, found: TensorTracker, expected: object, name: str, *, is_new: bool
+) -> fx.Node:
     """The node of a tensor with numpy's strides. GraphBreak where they are no usual ones."""
     assert numpy is not None and isinstance(expected, numpy.ndarray)
     # Only a new tensor may be laid out anew: a copy of a view would lose writes.
     if is_new and expected.size > 1 and expected.flags.c_contiguous:
         return call_node(tx, "contiguous", (found.graph_node(tx),))
     if expected.size > 1 or not all(isinstance(size, int) for size in found.fake.shape):
-        raise GraphBreak(NUMPY_CALL, "a function of numpy that lays its result out otherwise than torch")
+        raise GraphBreak(NUMPY_CALL, f"{name}, which lays its result out otherwise than torch")
     # With one element, or none, any strides lead to the same memory.
     steps = [step // expected.itemsize for step in expected.strides]
     return call_node(tx, "as_strided", (found.graph_node(tx), list(expected.shape), steps))
