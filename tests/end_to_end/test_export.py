@@ -417,7 +417,7 @@ def switches(t):
 @pytest.mark.parametrize(
     ("program", "args", "text"),
     [
-        (Counting(), (x(),), r"self \(.*Counting.*\) is changed at .*test_export.py:\d+ in forward"),
+        (Counting(), (x(),), r"self\.\w+ is changed at .*test_export.py:\d+ in forward"),
         (appends, (x(),), r"STEPS \(.*list.*\) is changed at .*test_export.py:\d+ in appends"),
         (stores, (x(), {}), r"box \(.*dict.*\) is changed at .*test_export.py:\d+ in stores"),
         (switches, (x(),), "torch's is_grad_enabled is set"),

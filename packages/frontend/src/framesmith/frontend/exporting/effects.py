@@ -8,7 +8,10 @@ from framesmith.frontend.tracing.trace_end import RunRestNatively, TraceEnd
 from framesmith.frontend.tracing.user_stack import user_location
 from framesmith.frontend.user_lines import place_text
 from framesmith.graph.shapes.shape_guards import Specialized
+from framesmith.variables.builtin_types.cells import CellTracker
+from framesmith.variables.builtin_types.namespaces import NamespaceTracker
 from framesmith.variables.core import Tracker
+from framesmith.variables.objects.instances import InstanceTracker
 
 
 @final
@@ -54,7 +57,9 @@ class EffectsWatch:
                 changes.forget(changed)
             elif changed.source is not None:
                 place = self._places.get(id(changed), "")
-                found.append(f"{changed.source.text()} ({changed.describe()}) is changed{place}")
+                found += [
+                    f"{text} is changed{place}" for text in _name_changes(changed, changed.source.text())
+                ]
         found += [f"the class {cls.__qualname__} is changed" for cls in changes.classes]
         found += [f"torch's {setting.name} is set" for setting, _ in changes.ambient.changes()]
         if found:
@@ -64,3 +69,18 @@ class EffectsWatch:
                 "Return the value instead, keep it in a buffer that is written in place (self.count.add_(1)), "
                 "or make the change outside of what is exported."
             )
+
+
+def _name_changes(changed: Tracker, path: str) -> list[str]:
+    """What of the object was changed, as the program names it: an attribute, a global, else the object itself."""
+    if isinstance(changed, NamespaceTracker):
+        owner = changed.value.get("__name__", path)
+        return [f"the global {name} of {owner}" for name in changed.pending]
+    if isinstance(changed, CellTracker):
+        return [f"the variable {path}"]
+    if isinstance(changed, InstanceTracker):
+        own = changed.own
+        names = [*own.pending, *own.deleted, *(slot.__name__ for slot in own.slots)]
+        if names:
+            return [f"{path}.{name}" for name in dict.fromkeys(names)]
+    return [f"{path} ({changed.describe()})"]
