@@ -151,9 +151,10 @@ def page_of(kind: BreakKind) -> str:
     reported = f"`frontend.explain(program)(*ARGUMENTS)`{settings} reports it with its line.\n\n" * (
         kind.id not in UNREACHED
     )
+    advice = " ".join(filter(None, (kind.reassurance, kind.remedy)))
     return (
         f"# {kind.id}: {kind.title}\n\n{kind.explanation}\n\n## Example\n\n```python\n{program}```\n\n"
-        f"{reported}## What to do\n\n{kind.remedy}\n"
+        f"{reported}## What to do\n\n{advice}\n"
     )
 
 

@@ -177,3 +177,13 @@ def test_the_reason_is_said_in_plain_words(function, said) -> None:
 def test_the_remedies_work(function) -> None:
     with frontend.config.patch(capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True):
         assert torch.equal(frontend.compile(function, backend="eager")(X), function(X))
+
+
+def test_an_error_advises_what_mends_it() -> None:
+    import time
+
+    def f(x):
+        return x + time.time()
+
+    _, text = raised(strict(f), X)
+    assert "what to do: For one graph, move the call out" in text and "Nothing has to be done" not in text

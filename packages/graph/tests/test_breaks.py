@@ -24,6 +24,13 @@ def test_a_break_shows_what_why_and_the_remedy():
     assert "id: native-call" in message
 
 
+@pytest.mark.parametrize("kind", [one for one in all_kinds() if one.reassurance], ids=lambda kind: kind.id)
+def test_an_error_does_not_say_that_all_is_well(kind):
+    reason = GraphBreak(kind, "time.sleep()")
+    assert f"what to do: {kind.reassurance} {kind.remedy}\n" in str(reason)
+    assert f"what to do: {kind.remedy}\n" in reason.text(is_error=True)
+
+
 def test_an_id_is_given_once():
     with pytest.raises(DuplicateBreakKind, match="'native-call' is defined twice"):
         register(BreakKind("native-call", "another", "because", "do"))

@@ -56,7 +56,7 @@ class FullGraphError(FramesmithError, RuntimeError):
         self.place = innermost_place(stack)
         head = "" if self.place is None else f"the graph breaks at {self.place}\n"
         super().__init__(
-            f"{head}{reason}\n\nThe graph breaks here (most recent call last):\n{self.user_stack}"
+            f"{head}{reason.text(is_error=True)}\n\nThe graph breaks here (most recent call last):\n{self.user_stack}"
         )
 
 

@@ -10,8 +10,8 @@ remedies what the user can do.
 from framesmith.graph.breaks.breaks import BreakKind, register
 
 
-def _row(identifier: str, title: str, explanation: str, remedy: str) -> BreakKind:
-    return register(BreakKind(identifier, title, explanation, remedy))
+def _row(identifier: str, title: str, explanation: str, remedy: str, reassurance: str = "") -> BreakKind:
+    return register(BreakKind(identifier, title, explanation, remedy, reassurance))
 
 
 # calls
@@ -26,8 +26,9 @@ NATIVE_CALL = _row(
 SYSTEM_CALL = _row(
     "system-call",
     "call that reads or changes something outside of the program",
-    "Files, clocks, threads, processes and the network are no part of a graph, so the call runs at its place, between two graphs.",
-    "Nothing has to be done. For one graph, move the call out of the compiled function, and pass in what it gives.",
+    "Files, clocks, threads, processes and the network are no part of a graph: the call has to run at its place, between two graphs.",
+    "For one graph, move the call out of the compiled function, and pass in what it gives.",
+    "Nothing has to be done.",
 )
 PRINT_OR_LOG = _row(
     "print-or-log",
@@ -156,9 +157,10 @@ CHANGING_VALUE = _row(
     "changing-value",
     "an operation needs a value that keeps changing",
     "A graph specialized on the value would serve one call or iteration only and the next one would recompile, so the "
-    "operation runs in Python between two graphs that serve all of them.",
+    "operation has to run in Python between two graphs that serve all of them.",
     "To capture one graph, keep the named value the same from call to call or pass it as a tensor, or move the operation out "
-    "of the loop or out of the compiled function. The results are right either way.",
+    "of the loop or out of the compiled function.",
+    "The results are right as they are.",
 )
 UNSUPPORTED_ARGUMENT = _row(
     "unsupported-graph-argument",
@@ -188,7 +190,8 @@ UNINITIALIZED = _row(
     "uninitialized-parameter",
     "a parameter that has no data yet",
     "A lazy module makes its parameters from the sizes of its first input, and draws their values where it is called.",
-    "Nothing: that call runs as it is, and the next one is captured. A parameter that stays without data needs a first call.",
+    "Make a first call without the compiler, for example model(example), or give the sizes where the module is made.",
+    "Nothing has to be done: that call runs as it is, and the next one is captured.",
 )
 RANDOM_STATE = _row(
     "random-state",
@@ -253,6 +256,7 @@ BACKEND_LIMIT = _row(
 INTERNAL_ERROR = _row(
     "internal-error",
     "framesmith has a bug",
-    "Tracing raised an exception that is not the program's own. The function runs uncompiled, so its results are right.",
-    "Please report it; the warning names the function and the exception.",
+    "Tracing raised an exception that is not the program's own.",
+    "Please report it; the message names the function and the exception.",
+    "The function runs uncompiled, so its results are right.",
 )

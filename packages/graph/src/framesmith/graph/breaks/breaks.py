@@ -17,12 +17,14 @@ class BreakKind:
 
     `id` is stable: it is used in reports, documentation and tests, and is never given a new meaning.
     `explanation` says why the graph cannot go on, `remedy` what the user can do; both are whole sentences.
+    `reassurance`: a sentence before the remedy, for a break that goes on in Python; no error has it.
     """
 
     id: str
     title: str
     explanation: str
     remedy: str
+    reassurance: str = ""
 
 
 class DuplicateBreakKind(Exception):
@@ -85,10 +87,14 @@ class GraphBreak(Exception):
         super().__init__(kind.id, detail)
 
     def __str__(self) -> str:
-        head = f"{self.kind.title}: {self.detail}" if self.detail else self.kind.title
-        return (
-            f"{head}\n  why: {self.kind.explanation}\n  what to do: {self.kind.remedy}\n  id: {self.kind.id}"
-        )
+        return self.text(is_error=False)
+
+    def text(self, *, is_error: bool) -> str:
+        """What happened, why, and what to do. `is_error`: the program does not go on behind the break."""
+        kind = self.kind
+        head = f"{kind.title}: {self.detail}" if self.detail else kind.title
+        advice = " ".join(filter(None, (not is_error and kind.reassurance, kind.remedy)))
+        return f"{head}\n  why: {kind.explanation}\n  what to do: {advice}\n  id: {kind.id}"
 
     def __reduce__(
         self,

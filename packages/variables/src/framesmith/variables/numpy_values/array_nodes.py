@@ -32,8 +32,8 @@ NUMPY_CALL: Final = register(
         "a call of numpy that torch's functions do not repeat",
         "numpy is captured by functions on tensors, where they give what numpy gives: the same dtype, layout, warnings and "
         "errors.",
-        "Use the function of torch on tensors in its place, or move the call out of the compiled function. Elsewhere nothing "
-        "has to be done: numpy runs between two graphs.",
+        "Use the function of torch on tensors in its place, or move the call out of the compiled function.",
+        "Nothing has to be done: numpy runs between two graphs.",
     )
 )
 MOST_ELEMENTS: Final = 1 << 24
