@@ -68,6 +68,8 @@ def compile(
 
 def compile_object(model: object, options: CompileOptions) -> object:
     """The compiled form of an object, by its kind. Raises InvalidArgument for what cannot be called."""
+    if isinstance(model, torch.jit.ScriptModule):  # a module, but what it runs is no Python code
+        return warn_without_code(model)
     if isinstance(model, torch.nn.Module):
         return compile_module(model, options)
     if isinstance(model, FunctionType):
@@ -277,11 +279,11 @@ def warn_without_code(model: object) -> object:
     """The object as it is, with a warning: nothing of it can be compiled."""
     name = f"{type(model).__name__} {show_value(model)}"
     inside = inspect.getattr_static(model, "__wrapped__", None)
-    remedy = (
-        f"compile the function inside and wrap that, as in lru_cache(compile({name_of(inside)}))"
-        if isinstance(inside, FunctionType)
-        else "compile a function that calls it"
-    )
+    remedy = "compile a function that calls it"
+    if isinstance(inside, FunctionType):
+        remedy = f"compile the function inside and wrap that, as in lru_cache(compile({name_of(inside)}))"
+    elif isinstance(model, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        remedy = "compile what was given to torch.jit.script() or torch.jit.trace() in its place"
     lack = (
         "which has no `__call__` in Python" if isinstance(model, type) else "without Python code of its own"
     )

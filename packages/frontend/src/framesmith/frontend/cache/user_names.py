@@ -114,8 +114,9 @@ def _forward_of(definition: MethodDefinition | None) -> FunctionType | None:
     if definition is None or not issubclass(definition.cls, torch.nn.Module):
         return None
     # a decorator that sets `__wrapped__` has parameters `*args, **kwargs`: the names wanted are those behind it
-    found = inspect.unwrap(definition.cls.forward)
-    return found if isinstance(found, FunctionType) else None
+    found = inspect.getattr_static(definition.cls, "forward", None)
+    behind = inspect.unwrap(found) if isinstance(found, FunctionType) else None
+    return behind if isinstance(behind, FunctionType) else None
 
 
 def _decorated_by(start: FunctionStart | ContinuationStart) -> FunctionType | None:
