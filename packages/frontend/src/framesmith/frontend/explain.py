@@ -5,7 +5,7 @@ What it shows was recorded by `events`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Final, cast, final
 
 import torch
@@ -22,6 +22,7 @@ from framesmith.frontend.disabled import is_disabled
 from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.reports import AS_CAPTURED_TEXT
+from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.words import write_count
 
 MOST_GUARDS = 20
@@ -105,6 +106,7 @@ _NOTHING: Final = (
     "nothing was compiled so far, which a call does, unless config.disable or a stance forbids it: call the function, "
     "or pass arguments: explain(function)(*args)"
 )
+_OF_CLASS: Final = ", whose call makes an instance"
 _HINT: Final = (
     "explain() runs a function with an eager backend and the default options: leave it out, or pass that to compile(), call "
     "what that returns, and then explain(compiled)() without arguments"
@@ -124,10 +126,14 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         return explain(model)(*extra_args, **extra_kwargs)
 
     def run(*args: object, **kwargs: object) -> Explanation:
-        session = api.session_of(model)
+        session = _find_session(model)
         if session is not None and not args and not kwargs:
             return explanation_of([session])
         options = CompileOptions("eager", shares_entries=False)
+        if isinstance(
+            model, type
+        ):  # its call makes an instance, and what compile() takes is the call of that
+            raise make_argument_error("explain()", model, "an instance", hint=_OF_CLASS)
         if isinstance(model, torch.nn.Module):
             # not in place: the module stays uncompiled for all others
             compiled = api.make_compiled_call(type(model), options)
@@ -144,6 +150,20 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         return explanation_of([own])
 
     return run
+
+
+def _find_session(model: object) -> Session | None:
+    """The session behind something that is compiled: itself, the module whose `forward` it is, or its class."""
+    own = api.session_of(model)
+    if own is not None:
+        return own
+    if isinstance(model, MethodType):
+        holder = model.__self__
+        is_forward = isinstance(holder, torch.nn.Module) and model.__func__.__name__ == "forward"
+        return _find_session(holder) if is_forward else None
+    cls = model if isinstance(model, type) else type(model)
+    found = static_lookup(cls, "_call_impl" if issubclass(cls, torch.nn.Module) else "__call__")
+    return api.session_of(found) if isinstance(found, FunctionType) else None
 
 
 def explanation_of(sessions: Sequence[Session]) -> Explanation:
