@@ -1,6 +1,7 @@
 """What the process says through torch holds for compiled functions, also for those that have entries."""
 
 import dataclasses
+import warnings
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ import torch._dynamo.config
 
 from framesmith import frontend
 from framesmith.frontend.options import current_config
-from framesmith.frontend.torch_settings import SAME
+from framesmith.frontend.torch_settings import SAME, forget_warnings
 
 X = torch.ones(3)
 
@@ -109,6 +110,35 @@ def test_a_field_that_the_hash_of_torchs_settings_leaves_out_warns_too(counted) 
     with torch._dynamo.config.patch(repro_level=3):
         with pytest.warns(frontend.IgnoredSettingWarning, match="repro_level"):
             counted[1](X[:2])
+
+
+@pytest.mark.parametrize("name", ["guard_nn_modules", "inline_inbuilt_nn_modules", "nested_graph_breaks"])
+def test_a_field_that_denies_what_always_holds_warns(counted, name) -> None:
+    if name not in torch._dynamo.config._config:
+        assert not hasattr(torch._dynamo.config, name)  # of another torch
+        return
+    with warnings.catch_warnings(), torch._dynamo.config.patch({name: True}):
+        warnings.simplefilter("error", frontend.IgnoredSettingWarning)
+        counted[1](X)
+    with torch._dynamo.config.patch({name: False}):
+        changed = getattr(torch._dynamo.config, "_config")[name].default is not False
+        if changed:
+            with pytest.warns(frontend.IgnoredSettingWarning, match=f"{name} = False has no effect"):
+                counted[1](X[:1])
+
+
+def test_a_field_warns_where_an_entry_is_shared_too() -> None:
+    def make():
+        def f(x):
+            return x + 1
+
+        return f
+
+    frontend.compile(make(), backend="eager")(X)
+    forget_warnings()
+    with torch._dynamo.config.patch(minimum_call_count=7):
+        with pytest.warns(frontend.IgnoredSettingWarning, match="minimum_call_count"):
+            frontend.compile(make(), backend="eager")(X)
 
 
 def test_every_field_that_torch_has_under_the_same_name_is_followed() -> None:

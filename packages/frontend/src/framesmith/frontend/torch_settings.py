@@ -24,10 +24,14 @@ SAME: Final = frozenset({
 _ON: Final = {"optimize_ddp": "ddp_optimizer"}
 """Fields there that take True, False or a text, and the text that means True: the others ask for what is not done here."""
 
-ALREADY: Final = frozenset({
-    "cache_size_limit", "verbose", "guard_nn_modules", "inline_inbuilt_nn_modules", "nested_graph_breaks", "print_graph_breaks",
-})  # fmt: skip
-"""Fields that need no counterpart: another name of one of `SAME`, or what always holds here."""
+_OTHER_NAMES: Final = frozenset({"cache_size_limit"})
+"""Other names of fields of `SAME`."""
+
+_ALWAYS: Final = dict.fromkeys(
+    ("verbose", "guard_nn_modules", "inline_inbuilt_nn_modules", "nested_graph_breaks", "print_graph_breaks"),
+    True,
+)
+"""Fields without a counterpart, and the value that always holds here."""
 
 _DISABLING: Final = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE")
 _warned: set[str] = set()
@@ -76,7 +80,9 @@ def warn_of_ignored() -> None:
         return
     _checked[:] = [state]
     for name in module._config:
-        if name not in SAME and name not in ALREADY and _is_changed(module, name):
+        if name in SAME or name in _OTHER_NAMES or not _is_changed(module, name):
+            continue
+        if name not in _ALWAYS or getattr(module, name) != _ALWAYS[name]:
             warn_once(
                 f"torch._dynamo.config.{name}",
                 f"torch._dynamo.config.{name} = {getattr(module, name)!r} has no effect on functions that framesmith compiles; "

@@ -377,7 +377,6 @@ class CompiledUnit:
         """
         if self._first is not None:
             self.policy.compare(self.dispatcher.signature.names, self._first, sizes_of(values))
-        warn_of_ignored()
         began = time.perf_counter()
         settings, registry = settings_of(current_config()), REGISTRY.current()
         try:
@@ -401,7 +400,8 @@ class CompiledUnit:
         return entry
 
     def _add(self, entry: Entry, built: BuiltEntry) -> None:
-        """Keep an entry, and decide anew which loops run natively."""
+        """Keep an entry, made here or shared, and decide anew which loops run natively."""
+        warn_of_ignored()
         self.dispatcher.add(entry)
         end = EntryEnd.of(built)
         self.ends.append(end)
