@@ -135,7 +135,7 @@ def may_raise(node: fx.Node) -> bool:
     """Whether a recorded operation may raise, so that it has to run although its result is unused."""
     reason = explain_data_failure(node.op, node.target)
     if reason is None:
-        return operator_name(node.op, node.target) in MATRIX_WORK and has_two_dtypes(node)
+        return operator_name(node.op, node.target) in MATRIX_WORK and _has_two_dtypes(node)
     if reason == _INDEX:
         return _count_nodes(node) > 1  # the index is a tensor; numbers were checked while tracing
     if reason in (_DIVISION, _POWER):
@@ -185,7 +185,7 @@ def changes_form_of_input(node: fx.Node) -> bool:
     return any(one.meta.get(EXAMPLE) is value for one in node.graph.find_nodes(op="placeholder"))
 
 
-def has_two_dtypes(node: fx.Node) -> bool:
+def _has_two_dtypes(node: fx.Node) -> bool:
     values = [one.meta.get(EXAMPLE) for one in node.all_input_nodes]
     return len({value.dtype for value in values if isinstance(value, torch.Tensor)}) > 1
 

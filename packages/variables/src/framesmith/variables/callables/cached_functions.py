@@ -110,8 +110,8 @@ class CachedFunctionTracker(Tracker):
             if not isinstance(changed, CachedFunctionTracker)
         ]
         # a stored result runs no code, so what waits for replay cannot be seen; nor does what is promised to be constant see it
-        is_blind = stored.is_stored(self.value) or self._is_promised()
-        if waiting and not is_blind and self._may_see(tx, waiting, stored):
+        sees_nothing = stored.is_stored(self.value) or self._is_promised()
+        if waiting and not sees_nothing and self._may_see(tx, waiting, stored):
             # once the cache holds the result, a trace without this break is right
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")

@@ -14,6 +14,8 @@ from functools import partial, partialmethod
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Final, final
 
+from framesmith.guards.class_lookup import resolution_order
+
 _MOST_SEEN: Final = 20_000
 _BY_NAME: Final = frozenset(
     [
@@ -80,7 +82,7 @@ class _Search:
             # The interpreter itself calls special methods.
             items = vars(value).items()
             special = [item for name, item in items if name.startswith("__") and name not in _NOT_IMPLIED]
-            return [*value.__mro__, type(value), *special]
+            return [*resolution_order(value), type(value), *special]
         if isinstance(value, FunctionType):
             self._namespaces.append(value.__globals__)
             self._read(value.__code__)
