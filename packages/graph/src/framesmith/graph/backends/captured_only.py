@@ -13,6 +13,7 @@ from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
 from framesmith.graph.backends.hooked_values import runs_hooks_otherwise
 from framesmith.graph.backends.marked_leaves import shows_marked_leaves
+from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen
 from framesmith.graph.backends.overlapping_writes import has_overlapping_writes
 from framesmith.graph.backends.returned_views import returns_varying_views
@@ -73,6 +74,10 @@ def why_captured(
         (
             "a value that the graph makes a leaf is a result, or all on which one depends",
             lambda: shows_marked_leaves(graph, used, written),
+        ),
+        (
+            "what may be a copy is written to, of a result with other strides than a backend expects",
+            lambda: writes_behind_other_strides(graph),
         ),
         (
             "the program asks for the history of a result",

@@ -16,6 +16,7 @@ from framesmith.graph.breaks.errors import FakeFailure, NumbersNeeded
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.fakes.fake_tensors import Snapshot, restore, snapshots
 from framesmith.graph.fakes.infer import CallKind, operation_name, run
+from framesmith.graph.fakes.real_strides import lay_out_as_eager
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import runs_user_code
 from framesmith.graph.operations.purity import is_assertion
@@ -59,6 +60,7 @@ def execute(
     versions = _versions(tensors)
     try:
         result = run(op, target, args, kwargs)
+        lay_out_as_eager(op, target, args, kwargs, result)
         # `item` and `tolist` give the numbers themselves, which a graph can hold as symbols.
         if take_numbers_read is not None and not _is_number(result):
             _check_numbers(op, target, take_numbers_read(tensors))
