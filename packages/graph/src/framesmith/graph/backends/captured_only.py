@@ -13,6 +13,7 @@ from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
 from framesmith.graph.backends.hooked_values import runs_hooks_otherwise
 from framesmith.graph.backends.marked_leaves import shows_marked_leaves
+from framesmith.graph.backends.missing_derivatives import lacks_derivatives
 from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen
 from framesmith.graph.backends.overlapping_writes import has_overlapping_writes
@@ -79,6 +80,7 @@ def why_captured(
             "what may be a copy is written to, of a result with other strides than a backend expects",
             lambda: writes_behind_other_strides(graph),
         ),
+        ("an operation on what requires gradients has no derivative", lambda: lacks_derivatives(graph)),
         (
             "the program asks for the history of a result",
             lambda: any(HISTORY_ASKED in node.meta for node in graph.nodes),
