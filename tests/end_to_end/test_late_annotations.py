@@ -47,3 +47,47 @@ def args():
     return (torch.ones(2),)
 """
     )
+
+
+SIGNATURE = """
+import inspect
+import torch
+from typing import Optional
+
+SEEN = []
+
+class Kind:
+    def __class_getitem__(cls, item):
+        SEEN.append(item)
+        return cls
+
+class Holder:
+    count = 0
+
+def function(item: torch.Tensor, other: Optional[int] = None, *rest: ANNOTATION) -> "text":
+    return item
+
+def f(x, holder=Holder()):
+    CHANGE
+    parameters = inspect.signature(function).parameters
+    return x * len(parameters), [str(one.annotation) for one in parameters.values()], list(SEEN), holder.count
+"""
+
+
+@pytest.mark.parametrize(
+    "change", ["pass", "holder.count += 1", "SEEN.append(1)", "global Optional; Optional = list"]
+)
+@pytest.mark.parametrize(
+    "annotation", ["dict[str, int]", "Kind[int]", "Missing", "SEEN.append('made')", "Kind"]
+)
+def test_the_signature_of_a_function(annotation, change):
+    if annotation == "Missing" and not LATE:
+        annotation = "'Missing'"
+    source = SIGNATURE.replace("ANNOTATION", annotation).replace("CHANGE", change)
+    check_source(source + "\ndef args():\n    return (torch.ones(2),)\n")
+
+
+def test_the_signature_is_captured():
+    source = SIGNATURE.replace("ANNOTATION", "dict[str, int]").replace("CHANGE", "holder.count += 1")
+    source = source.replace("str(one.annotation)", "one.name")
+    check_source(source + "\ndef args():\n    return (torch.ones(2),)\n", breaks=0)

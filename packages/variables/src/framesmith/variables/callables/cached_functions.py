@@ -8,7 +8,7 @@ makes each call of the program once, in order, for the counters and for the orde
 import functools
 import gc
 import threading
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import FunctionType, MethodType, TracebackType
 from typing import Final, final
@@ -19,14 +19,13 @@ from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, static_lookup
 from framesmith.guards.kinds import EqualTo, Identical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
+from framesmith.variables.callables.early_calls import may_see_changes
 from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.callables.partials import PartialTracker
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
-from framesmith.variables.callables.reachable_objects import may_see
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.wrapping.wrap import Wrapper
 
 ROWS: Final = Rows()
 
@@ -49,7 +48,6 @@ class _RealCalls(threading.local):
 _real_calls: Final = _RealCalls()
 _PROMISE: Final = "_dynamo_marked_constant"
 """The attribute that `torch.compiler.assume_constant_result` sets."""
-_CONTAINERS: Final = (dict, list, set, deque)
 _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
@@ -148,11 +146,9 @@ class CachedFunctionTracker(Tracker):
     def _may_see(self, tx: TraceContext, waiting: Sequence[Tracker], stored: "CachedResult") -> bool:
         """Whether the call may come upon an object that the trace has changed, which is as it was still."""
         function = vars(self.value).get("__wrapped__")
-        if type(function) is not FunctionType or tx.changes.classes or not isinstance(tx.wrap, Wrapper):
-            return True
-        held = [tx.wrap.object_of(changed) for changed in waiting]
-        found = [one[0] for one in held if one is not None and type(one[0]) in _CONTAINERS]
-        return len(found) < len(waiting) or may_see((function, *stored.arguments()), found)
+        return type(function) is not FunctionType or may_see_changes(
+            tx, waiting, (function, *stored.arguments())
+        )
 
     def _is_called(self, tx: TraceContext) -> bool:
         """Whether the operation of the program that is traced is a call of this function: itself, bound, or in a `partial`."""

@@ -27,6 +27,7 @@ from framesmith.variables.builtin_types.cells import CellTracker, wrap_cell
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.callables.argument_binding import bind_arguments
 from framesmith.variables.callables.compiled import ORIGINAL, STRICT, is_compiled
+from framesmith.variables.callables.early_calls import read_annotations
 from framesmith.variables.core.base import (
     Arguments,
     Keywords,
@@ -242,7 +243,7 @@ class FunctionTracker(Tracker):
                 tx.note("is not there", InstanceDict(self.anchor), name)
             tx.guard(self.anchor, HasInstanceAttribute(name, False))
         # PEP 649: reading them runs code of the user, which the program's changes so far would have to reach
-        if name == "__annotations__" and getattr(self.value, "__annotate__", None) is not None:
+        if name == "__annotations__" and not read_annotations(tx, self.value):
             return self.unsupported(f"reading attribute {name!r}")
         if not hasattr(self.value, name):
             raise_observed(tx, AttributeError, f"'function' object has no attribute '{name}'")
