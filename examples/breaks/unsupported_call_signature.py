@@ -2,17 +2,18 @@
 
 import torch
 
+from framesmith import frontend
 
-def scaled(values: torch.Tensor, factor: float) -> torch.Tensor:
-    return values * factor
+
+@frontend.assume_constant_result
+def norm(values: torch.Tensor) -> float:
+    return float(values.abs().max())
 
 
 def program(values: torch.Tensor) -> torch.Tensor:
     values = values.sin()
-    try:
-        return scaled(values)  # an argument is missing: Python says so itself
-    except TypeError:
-        return values
+    # its result is taken as a constant, which needs arguments that are known while tracing
+    return values / norm(values)
 
 
 ARGUMENTS = (torch.ones(3),)

@@ -93,7 +93,7 @@ class GraphBreak(Exception):
         """What happened, why, and what to do. `is_error`: the program does not go on behind the break."""
         kind = self.kind
         head = f"{kind.title}: {self.detail}" if self.detail else kind.title
-        advice = " ".join(filter(None, ("" if is_error else kind.reassurance, kind.remedy)))
+        advice = kind.remedy if is_error or not kind.reassurance else f"{kind.reassurance} {kind.remedy}"
         return f"{head}\n  why: {kind.explanation}\n  what to do: {advice}\n  id: {kind.id}"
 
     def __reduce__(
