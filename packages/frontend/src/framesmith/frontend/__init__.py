@@ -18,6 +18,7 @@ with pause_collector_for_import():
     )
     from framesmith.frontend.errors import (
         BackendFailed,
+        BackendFailedWarning,
         DynamicSizeFixed,
         ExportError,
         ForbiddenInGraph,
@@ -29,6 +30,7 @@ with pause_collector_for_import():
         RecompileError,
         RecompileLimitWarning,
         SizeOutOfRange,
+        TracingBugWarning,
         UnknownBackend,
         UnsoundCode,
         UnsupportedInterpreter,
@@ -43,6 +45,7 @@ with pause_collector_for_import():
 
 __all__ = [
     "BackendFailed",
+    "BackendFailedWarning",
     "DynamicSizeFixed",
     "Explanation",
     "ExportError",
@@ -56,6 +59,7 @@ __all__ = [
     "RecompileError",
     "RecompileLimitWarning",
     "SizeOutOfRange",
+    "TracingBugWarning",
     "UnknownBackend",
     "UnsoundCode",
     "UnsupportedInterpreter",

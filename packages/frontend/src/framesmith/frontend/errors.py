@@ -12,6 +12,7 @@ from framesmith.guards.words import write_count
 
 __all__ = [
     "BackendFailed",
+    "BackendFailedWarning",
     "DynamicSizeFixed",
     "ExportError",
     "ForbiddenInGraph",
@@ -153,6 +154,10 @@ class IgnoredSettingWarning(UserWarning):
 
 class RecompileLimitWarning(UserWarning):
     """`config.recompile_limit` is reached. The message names what varies, its line and what to do; said once a function."""
+
+
+class BackendFailedWarning(RuntimeWarning):
+    """`config.suppress_errors` is set and the backend failed; the function runs uncompiled. The message is the backend's."""
 
 
 class TracingBugWarning(RuntimeWarning):

@@ -34,11 +34,11 @@ from framesmith.frontend.cache.trace_start import ContinuationStart, FunctionSta
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.errors import (
     BackendFailed,
+    BackendFailedWarning,
     DynamicSizeFixed,
     FramesmithError,
     RecompileError,
     RecompileLimitWarning,
-    TracingBugWarning,
 )
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
@@ -59,7 +59,8 @@ from framesmith.frontend.tracing.trace_end import EntryPostponed
 from framesmith.frontend.user_lines import UserLocation
 from framesmith.frontend.user_warnings import warn
 from framesmith.graph import GraphBreak, TraceNumbers
-from framesmith.graph.breaks.break_kinds import INTERNAL_ERROR
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, INTERNAL_ERROR
+from framesmith.graph.breaks.breaks import BreakKind
 from framesmith.graph.breaks.interruptions import cut_to_handler, is_of_signal_handler
 from framesmith.graph.options import Backend
 from framesmith.graph.running.failures import GraphFailed
@@ -452,18 +453,18 @@ class CompiledUnit:
         except BackendFailed as error:
             if not settings.suppress_errors or self._state.options.fullgraph:
                 raise
-            warn(f"{error}; {self.start.code.co_qualname} runs uncompiled", TracingBugWarning)
-            return self._build_uncompiled(error)
+            warn(f"{error}; {self.start.code.co_qualname} runs uncompiled", BackendFailedWarning)
+            return self._build_uncompiled(error, BACKEND_LIMIT)
         except Exception as error:
             # the user asked for one graph or an error: running uncompiled would hide that there is none
             if settings.raise_bugs or self._state.options.fullgraph or is_of_signal_handler(error):
                 raise
             report_bug(error, self.start.code)
-            return self._build_uncompiled(error)
+            return self._build_uncompiled(error, INTERNAL_ERROR)
 
-    def _build_uncompiled(self, error: Exception) -> tuple[BuiltEntry, Entry]:
+    def _build_uncompiled(self, error: Exception, kind: BreakKind) -> tuple[BuiltEntry, Entry]:
         """An entry that runs the function as it is, with the error as its reason."""
-        reason = GraphBreak(INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        reason = GraphBreak(kind, f"{type(error).__name__}: {error}")
         built = build_native_entry(self.start, reason, UserLocation.of(self.start.code), ())
         return built, self._binder.bind(built.text, self.start.own)
 
