@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from framesmith.frontend import __main__ as as_module
 from framesmith.frontend import cli
 
 MISSING = """
@@ -23,6 +24,13 @@ def without_extra(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", MISSING, *arguments], capture_output=True, text=True, timeout=300
     )
+
+
+def test_the_package_runs_as_a_module() -> None:
+    assert as_module.cli is cli
+    called = [sys.executable, "-m", "framesmith.frontend", "where", "list.append"]
+    done = subprocess.run(called, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "list_methods.py" in done.stdout, done.stderr
 
 
 def test_without_the_extra_the_demo_says_how_to_install_it() -> None:
