@@ -213,3 +213,37 @@ def test_what_was_not_called_says_so():
     assert "nothing was compiled so far" in str(frontend.explain(compiled)())
     compiled(torch.ones(1))
     assert "nothing" not in str(frontend.explain(compiled)())
+
+
+def test_what_cannot_be_compiled_is_called_by_its_kind():
+    def made():
+        yield 1
+
+    async def awaited():
+        return 1
+
+    async def made_later():
+        yield 1
+
+    kinds = {made: "a generator", awaited: "a coroutine", made_later: "an asynchronous generator"}
+    for function, kind in kinds.items():
+        with pytest.warns(frontend.IgnoredSettingWarning, match=f"{function.__name__}, {kind}, which runs"):
+            assert frontend.compile(function) is function
+
+
+def test_a_function_that_is_turned_off_stays_eager():
+    calls = []
+
+    def counting(graph, inputs):
+        calls.append(graph)
+        return graph
+
+    @frontend.disable
+    def eager(x):
+        return x + 1
+
+    @frontend.compile(backend=counting)
+    def outer(x):
+        return eager(x)
+
+    assert outer(torch.ones(2)).sum() == 4 and not calls

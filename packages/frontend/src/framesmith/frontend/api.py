@@ -47,7 +47,8 @@ def compile(
     """A compiled form of a function, method, class, callable object or module; without one, a decorator.
 
     Takes what `torch.compile` takes; without a backend, the one that `torch.compiler.set_default_backend` has set, else
-    inductor. A function gives a new function with the same signature and metadata; a module is compiled in place of its
+    inductor; `list_backends()` names those there are. `mode` and `options` are inductor's; a mode is "default",
+    "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs" or "lite". A function gives a new function with the same signature and metadata; a module is compiled in place of its
     call and returned; a class gets its `__call__` compiled. `uncompile` is the way back.
     Raises InvalidArgument for what cannot be called, for a wrong type, an unknown name or value, and for a module that is
     compiled with other options already; UnknownBackend for a name that is not registered.
@@ -106,7 +107,7 @@ def compile_function(
     if function.__code__.co_flags & NEVER_COMPILED:
         warn_once(
             f"compile({function.__qualname__})",
-            f"compile() got {function.__qualname__}, a generator, coroutine or asynchronous generator, which runs uncompiled; "
+            f"compile() got {function.__qualname__}, {_name_kind(function)}, which runs uncompiled; "
             "compile a function that consumes it, or the functions that it calls",
         )
         return function
@@ -126,6 +127,12 @@ def compile_function(
     compiled.__dict__[SESSION_ATTRIBUTE] = session
     mark_compiled(compiled, call_owner if is_owned else original, strict=options.fullgraph)
     return compiled
+
+
+def _name_kind(function: FunctionType) -> str:
+    if inspect.isasyncgenfunction(function):
+        return "an asynchronous generator"
+    return "a coroutine" if inspect.iscoroutinefunction(function) else "a generator"
 
 
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
