@@ -12,10 +12,9 @@ from typing import Final
 import torch
 
 from framesmith.frontend.signposts.definitions import definitions, layers, path_in_package
-from framesmith.frontend.signposts.tables import Signpost
-from framesmith.graph import break_kinds
+from framesmith.frontend.signposts.tables import Signpost, break_constants
 from framesmith.graph.breaks.break_kinds import DATA_DEPENDENT_OUTPUT, DATA_DEPENDENT_SHAPE, TENSOR_ITEM
-from framesmith.graph.breaks.breaks import BreakKind
+from framesmith.graph.breaks.breaks import BreakKind, kind_of
 
 _TAGGED: Final = (
     (torch.Tag.dynamic_output_shape, DATA_DEPENDENT_SHAPE),
@@ -65,21 +64,21 @@ def page_of(name: str, kind: BreakKind) -> Signpost:
 
 def posts_of_kind(identifier: str) -> Iterator[Signpost]:
     """The page of the kind with this id, and each line that names the kind: where it is raised."""
-    for constant, kind in vars(break_kinds).items():
-        if isinstance(kind, BreakKind) and kind.id == identifier:
-            yield page_of(identifier, kind)
-            for file, line in _find_uses(constant):
-                yield Signpost(identifier, "raised, or handed to what raises", file, line)
+    constant, _, _ = break_constants()[identifier]
+    yield page_of(identifier, kind_of(identifier))
+    for file, line in _find_uses(constant):
+        yield Signpost(identifier, "raised, or handed to what raises", file, line)
 
 
 def _find_uses(constant: str) -> Iterator[tuple[str, int]]:
-    """The lines that use a constant of `break_kinds`, without imports."""
+    """The lines that use the constant of a kind, without imports and the one that makes it."""
     used = re.compile(rf"\b{constant}\b")
     for layer in layers():
         for path in sorted(layer.rglob("*.py")):
             if path.name == "break_kinds.py" or path.parent.name == "signposts":
                 continue
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                is_import = re.match(r"\s*[A-Z_]+,$|(from|import) ", line)
-                if used.search(line) and not is_import and not line.lstrip().startswith("#"):
+                # imported, or made
+                is_other = re.match(rf"\s*[A-Z_]+,$|(from|import) |{constant}\b.* = ", line)
+                if used.search(line) and not is_other and not line.lstrip().startswith("#"):
                     yield path_in_package(str(path)), number

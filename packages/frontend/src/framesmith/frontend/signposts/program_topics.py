@@ -468,7 +468,7 @@ PROGRAM_TOPICS: Final = (
         (
             ("an iterator is made", "jumps.get_iter"),
             ("its next item, or the jump behind the loop; a loop is unrolled", "jumps.for_iter"),
-            ("the slot of every tracker", "Tracker.iterate"),
+            ("the slot of every tracker; that of a dict is `DictTracker.iterate`", "Tracker.iterate"),
             ("where the outer frame goes on when an iterator ends", "end_of_iteration"),
             ("a break in a loop: equal resume points share a continuation", "ResumePoint"),
             ("what changes in each iteration is not specialized on", "UnspecializedValue"),

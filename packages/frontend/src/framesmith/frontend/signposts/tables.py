@@ -7,6 +7,7 @@ BINARY_OP       read by `operation_tables`, as the operation BINARY, executed by
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FunctionType
@@ -19,7 +20,6 @@ from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts.definitions import in_checkout, path_in_package
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
-from framesmith.graph import break_kinds
 from framesmith.graph.breaks.breaks import BreakKind
 from framesmith.variables.callables.functions import DIRECTIVES
 from framesmith.variables.core.table import CALLS, callable_name
@@ -49,6 +49,25 @@ class Signpost:
         return f"{self.name}: {self.what}, {in_checkout(self.file)}:{self.line}"
 
 
+@functools.cache
+def break_constants() -> dict[str, tuple[str, str, int]]:
+    """The constant, file and line of each kind of graph break, by its id: in the catalogue, or beside the code that raises it."""
+    found = {}
+    for name, module in sorted(sys.modules.items()):
+        if not name.startswith("framesmith."):
+            continue
+        # the type: `isinstance` asks what torch has deprecated for its class, which warns
+        kinds = [(key, one) for key, one in vars(module).items() if type(one) is BreakKind]
+        if not kinds:
+            continue
+        lines = inspect.getsource(module).splitlines()
+        for constant, kind in kinds:
+            places = [number for number, text in enumerate(lines, 1) if f'"{kind.id}"' in text]
+            if places:
+                found[kind.id] = constant, path_in_package(str(module.__file__)), places[0]
+    return found
+
+
 def signposts() -> Iterator[Signpost]:
     """All of them, generated from the tables."""
     registry = REGISTRY.current()
@@ -65,11 +84,8 @@ def signposts() -> Iterator[Signpost]:
         yield signpost_at(name, "source", getattr(guard_sources, name))
     for kind_of_value, rule in registry[EXACT].items():
         yield signpost_at(kind_of_value.__name__, "wrapping of existing values", rule)
-    lines = inspect.getsource(break_kinds).splitlines()
-    for value in vars(break_kinds).values():
-        if isinstance(value, BreakKind):
-            line = next(i for i, text in enumerate(lines, 1) if f'"{value.id}"' in text)
-            yield Signpost(value.id, "graph break", path_in_package(break_kinds.__file__), line)
+    for identifier, (_, file, line) in break_constants().items():
+        yield Signpost(identifier, "graph break", file, line)
 
 
 def public_name(key: object) -> str:

@@ -68,6 +68,8 @@ TOPICS: Final = (
             "break inside with",
             "break context manager",
             "break handler",
+            "with block break",
+            "try block break",
         ),
         (
             ("where the continuation begins, with what is open there", "ResumePoint"),
@@ -150,7 +152,14 @@ TOPICS: Final = (
     ),
     Topic(
         "a special method of a user's class",
-        ("special method", "dunder method", "operator overloading", "metaclass method"),
+        (
+            "special method",
+            "dunder method",
+            "dunder",
+            "add dunder",
+            "operator overloading",
+            "metaclass method",
+        ),
         (
             ("found on the class, guarded", "find_special_method"),
             ("the slot that asks it: calls, iteration, truth, hash", "object_slots.iterate"),
@@ -190,6 +199,42 @@ TOPICS: Final = (
             ("the reasons are noted and logged", "record_recompile"),
             ("names of the user in these texts", "UserNames"),
             ("what is learnt from it", "Policy.learn"),
+        ),
+    ),
+    Topic(
+        "hooks of a tensor and its gradient",
+        (
+            "tensor hook",
+            "gradient hook",
+            "autograd hook",
+            "register_hook",
+            "retain_grad",
+            "backward hook tensor",
+        ),
+        (
+            ("`register_hook` on a tensor of the graph", "tensor_hooks.register_hook"),
+            ("the handle that it gives", "HookHandle"),
+            ("`retain_grad`", "tensor_hooks.retain_grad"),
+            ("why others break the graph, for users", "docs/breaks/gradient-hook.md"),
+        ),
+    ),
+    Topic(
+        "a function or everything is kept eager",
+        (
+            "disable",
+            "turn off",
+            "turn off one function",
+            "switch off",
+            "keep eager",
+            "not compile function",
+            "disable function",
+        ),
+        (
+            ("`@frontend.disable`", "directives.disable"),
+            ("what it makes of a function", "disabled.make_native"),
+            ("the call of one in a compiled function breaks the graph", "docs/breaks/disabled-function.md"),
+            ("everything, by `config.disable` or the environment", "is_disabled_by_environment"),
+            ("the way back from `compile`", "api.uncompile"),
         ),
     ),
     Topic(
@@ -289,6 +334,8 @@ TOPICS: Final = (
             "add torch op",
             "torch recipe",
             "special treatment torch function",
+            "torch function rule",
+            "torch function special rule",
         ),
         (
             ("the walk through all files", "docs/adding/torch-recipe.md"),
