@@ -35,7 +35,7 @@ EXPECTED = {
     "side_effects": ["program: list (log) is changed after the graph"],
     "guards": ["x: Tensor [3] torch.float32 on cpu (read at ", "test_log_topics.py:15 in program)"],
     "graph": ["def forward(self, ", " * "],
-    "bytecode": ["def program("],
+    "code": ["def program("],
 }
 
 
@@ -98,3 +98,8 @@ def test_a_program_that_logs_at_info_sees_topics_that_it_asked_for(before, expec
         topic for topic in ("recompiles", "guards", "graph") if f"INFO:framesmith.{topic}:" in done.stderr
     }
     assert told == expected
+
+
+def test_the_former_name_of_a_topic_is_understood(monkeypatch) -> None:
+    monkeypatch.setenv("FRAMESMITH_LOGS", "bytecode, graph")
+    assert events.find_enabled_topics() == {"code", "graph"}

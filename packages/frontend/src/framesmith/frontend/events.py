@@ -15,9 +15,11 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import AS_CAPTURED
 from framesmith.guards import GuardSet
 
-TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "bytecode")
+TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "code")
 """What `FRAMESMITH_LOGS` may name: breaks; why no entry fits; what becomes symbolic; changes that are replayed after a
 graph; what an entry rests on; its graph; its generated code."""
+_FORMER: Final = {"bytecode": "code"}
+"""Former names of topics."""
 
 _PARENT: Final = "framesmith"
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -132,7 +134,7 @@ class History:
 def find_enabled_topics() -> frozenset[str]:
     """Topics named in FRAMESMITH_LOGS; an unknown one is reported once and ignored."""
     text = os.environ.get("FRAMESMITH_LOGS", "")
-    asked = {topic.strip() for topic in text.split(",") if topic.strip()}
+    asked = {_FORMER.get(topic.strip(), topic.strip()) for topic in text.split(",") if topic.strip()}
     unknown = asked.difference(TOPICS)
     if unknown:
         said = "; ".join(f"{topic!r}{near_miss(topic.lower(), TOPICS)}" for topic in sorted(unknown))

@@ -18,8 +18,8 @@ def report_entry(record: events.EntryRecord) -> None:
         events.log("graph", "%s: %s", record.title(), AS_CAPTURED_TEXT.format(record.as_captured))
     if events.is_logged("guards"):
         events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guard_lines()))
-    if events.is_logged("bytecode"):
-        events.log("bytecode", "%s\n%s", record.function, record.source)
+    if events.is_logged("code"):
+        events.log("code", "%s\n%s", record.function, record.source)
 
 
 def report_change(code: CodeType, changed: Tracker) -> None:
