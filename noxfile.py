@@ -121,7 +121,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=FIRST)
 def types(session: nox.Session) -> None:
-    """mypy --strict of every package, each checked when only it and what it declares is installed.
+    """mypy --strict of every package, or of the layers given, each checked when only it and what it declares is installed.
 
     The packages stand on each other, so one environment grows from the lowest to the highest.
     """
@@ -129,8 +129,13 @@ def types(session: nox.Session) -> None:
     if session.virtualenv._reused:  # a reused environment holds the higher layers
         session.run("uv", "pip", "uninstall", *(f"framesmith-{layer}" for layer in LAYERS), external=True)
     checks = Checks(session)
+    wanted = session.posargs or LAYERS
+    for unknown in set(wanted).difference(LAYERS):
+        session.error(f"there is no layer {unknown!r}; there are {', '.join(LAYERS)}")
     for layer in LAYERS:
         install(session, layer, *([] if layer == "bytecode" else [torch_for(PLAN.first)]))
+        if layer not in wanted:
+            continue
         versions = interpreters.SUPPORTED if layer == "bytecode" else {PLAN.first}
         for version in versions:  # tables for each Python live in bytecode only
             command = ("mypy", "--python-version", version, "-p", f"framesmith.{layer}")
