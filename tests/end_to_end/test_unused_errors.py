@@ -56,6 +56,7 @@ OPERATIONS = [
     "x[:0].median(0)",
     "x.sort(5)",
     "x.argsort(-3)",
+    "x.sort(5)[0].exp()",
     "torch.softmax(x, 2)",
     "torch.cummax(x.sum(), 1)",
     "torch.logsumexp(x, (5,))",

@@ -78,7 +78,7 @@ _PLACES: Final[dict[object, Callable[[fx.Node, int], int]]] = {
 def witness_unused(graph: fx.Graph, outputs: Sequence[fx.Node], reliance: Reliance) -> list[fx.Node]:
     """Add a small tensor made of each draw, and of what may raise, that may lead to no result; returns them, to be returned by the
     graph."""
-    if reliance.is_certain or not any(_draws(node) or _may_raise(node) for node in graph.nodes):
+    if reliance.is_certain or not _may_drop(graph, set(outputs), _draws):
         return []
     unused = _unused(graph, outputs)
     if not unused or reliance.ask():
@@ -88,9 +88,20 @@ def witness_unused(graph: fx.Graph, outputs: Sequence[fx.Node], reliance: Relian
 
 def drops_unused(graph: fx.Graph) -> bool:
     """Whether a closed graph draws, or may raise, where that leads to no result of it, and could not be given one."""
-    if not any(_runs_code(node) or _may_raise(node) for node in graph.nodes):
+    if not _may_drop(graph, (), _runs_code):
         return False
     return not all(map(_draws, _unused(graph, graph.output_node().all_input_nodes)))
+
+
+def _may_drop(graph: fx.Graph, outputs: Collection[fx.Node], counts: Callable[[fx.Node], bool]) -> bool:
+    """Whether it is worth while to look for such operations; `counts` says of which all are looked at."""
+    # Where something comes of every operation, and nothing is written to, all that may be refused is needed.
+    is_needed = all(
+        (node.users or node in outputs) and not node.meta.get(IMPURE)
+        for node in graph.nodes
+        if node.op in ("call_function", "call_method")
+    )
+    return any(counts(node) or _may_raise(node, is_nested=is_needed) for node in graph.nodes)
 
 
 def _runs_code(node: fx.Node) -> bool:
