@@ -13,6 +13,7 @@ from torch import fx
 
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import MATRIX_WORK, operator_name
+from framesmith.graph.options import is_fixed
 
 _NAMES: Final = (
     "H T mH mT getattr getitem contiguous clone detach "
@@ -45,6 +46,11 @@ def may_refuse_arguments(node: fx.Node) -> bool:
     name = operator_name(node.op, node.target)
     if name in ("getitem", "__getitem__"):
         return _has_list(node.args[1:])
+    if name == "batch_norm":  # which looks for channels and elements
+        given = tensors_in(node.all_input_nodes[0].meta.get(EXAMPLE))
+        return any(
+            one.dim() < 2 or any(not is_fixed(size) or size == 0 for size in one.shape) for one in given
+        )
     return not _is_checked(name)
 
 
