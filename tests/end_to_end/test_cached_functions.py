@@ -288,3 +288,34 @@ def test_a_hit_in_a_block_of_the_trace():
     compiled = frontend.compile(program, backend="eager", fullgraph=True)
     for size in (2, 3):
         assert torch.equal(compiled(torch.ones(size)), program(torch.ones(size)))
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_miss_behind_a_write_to_a_tensor_that_its_code_sees(backend):
+    source = """
+import functools
+import torch
+
+buffer = torch.zeros(2)
+held = {"tensors": [buffer[:1]]}
+
+@functools.lru_cache
+def look(number):
+    return buffer.tolist(), held["tensors"][0].item(), number
+
+@functools.lru_cache
+def double(number):
+    return number * 2
+
+def f(x):
+    buffer.add_(x)
+    return look(3), x * double(4)
+"""
+    eager, compiled = load(source, "program"), load(source, "program")
+    function = frontend.compile(compiled["f"], backend=backend)
+    for value in (3.0, 4.0):
+        expected, found = eager["f"](torch.full((2,), value)), function(torch.full((2,), value))
+        assert found[0] == expected[0] and torch.equal(found[1], expected[1])
+        for one in (eager, compiled):
+            one["look"].cache_clear()
+            one["double"].cache_clear()

@@ -109,7 +109,7 @@ class CachedFunctionTracker(Tracker):
         ]
         # a stored result runs no code, so what waits for replay cannot be seen; nor does what is promised to be constant see it
         sees_nothing = stored.is_stored(self.value) or self._is_promised()
-        if waiting and not sees_nothing and self._may_see(tx, waiting, stored):
+        if not sees_nothing and self._may_see(tx, waiting, stored):
             # once the cache holds the result, a trace without this break is right
             tx.guard(CallResult(here, stored.is_stored), EqualTo(False))
             self.unsupported("calling it: its code would not see what the trace changed")
@@ -146,9 +146,10 @@ class CachedFunctionTracker(Tracker):
     def _may_see(self, tx: TraceContext, waiting: Sequence[Tracker], stored: "CachedResult") -> bool:
         """Whether the call may come upon an object that the trace has changed, which is as it was still."""
         function = vars(self.value).get("__wrapped__")
-        return type(function) is not FunctionType or may_see_changes(
-            tx, waiting, (function, *stored.arguments())
-        )
+        start = (function, *stored.arguments())
+        if type(function) is not FunctionType:
+            return bool(waiting) or tx.graph.has_changes
+        return may_see_changes(tx, waiting, start)
 
     def _is_called(self, tx: TraceContext) -> bool:
         """Whether the operation of the program that is traced is a call of this function: itself, bound, or in a `partial`."""

@@ -30,14 +30,14 @@ _LIBRARIES: Final = (
 
 def may_see_changes(tx: TraceContext, waiting: Sequence[Tracker], start: Iterable[object]) -> bool:
     """Whether code that runs from these objects on (a function and its arguments) may come upon one of the changed objects, which are as
-    they were still."""
-    if not waiting and not tx.changes.classes:
+    they were still, or upon a tensor to which the graph writes."""
+    if not waiting and not tx.changes.classes and not tx.graph.has_changes:
         return False
     if tx.changes.classes or not isinstance(tx.wrap, Wrapper):
         return True
     held = [tx.wrap.object_of(changed) for changed in waiting]
     found = [one[0] for one in held if one is not None and type(one[0]) in _CONTAINERS]
-    return len(found) < len(waiting) or may_see(start, found)
+    return len(found) < len(waiting) or may_see(start, found, tensors=tx.graph.has_changes)
 
 
 def read_annotations(tx: TraceContext, function: FunctionType) -> bool:

@@ -14,6 +14,8 @@ from functools import partial, partialmethod
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Final, final
 
+import torch
+
 from framesmith.guards.class_lookup import resolution_order
 
 _MOST_SEEN: Final = 20_000
@@ -36,15 +38,16 @@ _NOT_IMPLIED: Final = frozenset(
 _WRAPPERS: Final = (staticmethod, classmethod, property, partial, partialmethod, MethodType)
 
 
-def may_see(start: Iterable[object], targets: Collection[object]) -> bool:
-    """Whether code that runs within a call of a function, which is given with its arguments, may come upon one of these objects;
-    true where that cannot be told."""
-    return _Search(targets).finds(start)
+def may_see(start: Iterable[object], targets: Collection[object], *, tensors: bool = False) -> bool:
+    """Whether code that runs within a call of a function, which is given with its arguments, may come upon one of these objects, or
+    upon any tensor; true where that cannot be told."""
+    return _Search(targets, tensors=tensors).finds(start)
 
 
 @final
 class _Search:
-    def __init__(self, targets: Collection[object]) -> None:
+    def __init__(self, targets: Collection[object], *, tensors: bool) -> None:
+        self._tensors = tensors
         self._targets = {id(target) for target in targets}
         self._seen: dict[int, object] = {}
         self._names: set[str] = set()
@@ -60,6 +63,8 @@ class _Search:
                     continue
                 self._seen[id(value)] = value
                 if id(value) in self._targets or len(self._seen) > _MOST_SEEN:
+                    return True
+                if self._tensors and issubclass(type(value), torch.Tensor):
                     return True
                 waiting += self._referred(value)
                 if not self._names.isdisjoint(_BY_NAME):
