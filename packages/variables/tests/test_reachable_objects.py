@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 from framesmith.variables.callables.reachable_objects import may_see
 
@@ -32,6 +33,8 @@ class Plain:
 
 
 READER = Reader()
+TENSOR = torch.ones(2)
+DRAW = torch.rand
 
 
 def reads_global() -> int:
@@ -104,6 +107,12 @@ def test_what_leads_to_an_object_may_see_it(function: object) -> None:
 @pytest.mark.parametrize("function", [only_computes, recurses, imports])
 def test_what_does_not_lead_there_cannot_see_it(function: object) -> None:
     assert not may_see([function], [REGISTRY])
+
+
+@pytest.mark.parametrize("function", [lambda: DRAW(2), lambda: torch.ones(2), lambda: TENSOR.sum()])
+def test_what_leads_to_tensors_may_see_them(function: object) -> None:
+    assert may_see([function], [], tensors=True)
+    assert not may_see([only_computes], [], tensors=True)
 
 
 def test_arguments_lead_on() -> None:

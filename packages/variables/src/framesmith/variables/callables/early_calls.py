@@ -30,7 +30,7 @@ _LIBRARIES: Final = (
 
 def may_see_changes(tx: TraceContext, waiting: Sequence[Tracker], start: Iterable[object]) -> bool:
     """Whether code that runs from these objects on (a function and its arguments) may come upon one of the changed objects, which are as
-    they were still, or upon a tensor to which the graph writes."""
+    they were still, or upon tensors where the graph writes to some or draws random numbers."""
     if not waiting and not tx.changes.classes and not tx.graph.has_changes:
         return False
     if tx.changes.classes or not isinstance(tx.wrap, Wrapper):

@@ -40,7 +40,7 @@ _WRAPPERS: Final = (staticmethod, classmethod, property, partial, partialmethod,
 
 def may_see(start: Iterable[object], targets: Collection[object], *, tensors: bool = False) -> bool:
     """Whether code that runs within a call of a function, which is given with its arguments, may come upon one of these objects, or
-    upon any tensor; true where that cannot be told."""
+    (`tensors`) upon any tensor or function of torch; true where that cannot be told."""
     return _Search(targets, tensors=tensors).finds(start)
 
 
@@ -64,7 +64,7 @@ class _Search:
                 self._seen[id(value)] = value
                 if id(value) in self._targets or len(self._seen) > _MOST_SEEN:
                     return True
-                if self._tensors and issubclass(type(value), torch.Tensor):
+                if self._tensors and _uses_tensors(value):
                     return True
                 waiting += self._referred(value)
                 if not self._names.isdisjoint(_BY_NAME):
@@ -113,6 +113,17 @@ class _Search:
         self._namespaces.append(vars(builtins))
         for one in _codes(code.co_consts):
             self._read(one)
+
+
+def _uses_tensors(value: object) -> bool:
+    """Whether it is a tensor, or a part of torch, which may make some or draw random numbers."""
+    if isinstance(value, ModuleType):
+        return str(value.__name__).partition(".")[0] == torch.__name__
+    if isinstance(value, BuiltinFunctionType):
+        owner: object = value.__self__
+        # Those of the module `torch` say of nothing that they are its functions.
+        return owner is None or (isinstance(owner, ModuleType) and _uses_tensors(owner))
+    return issubclass(type(value), torch.Tensor)
 
 
 def _codes(constants: tuple[object, ...]) -> Iterator[CodeType]:
