@@ -148,3 +148,36 @@ def test_the_backend_is_given_what_it_runs_as_eager_does(name, graphs):
     frontend.compile(namespace["f"], backend=noting, fullgraph=True)(*namespace["args"]())
     # The first graph shows that this backend differentiates what it is given.
     assert len(taken[1:]) == graphs
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_hook_that_reads_what_holds_its_handle(backend):
+    source = """
+import torch
+
+class Holder:
+    factor = 1
+
+def make():
+    holder, weight = Holder(), torch.ones(3, requires_grad=True)
+
+    def f(x):
+        holder.factor += 1
+        weight.register_hook(lambda gradient: gradient + 1)
+        holder.handle = weight.register_hook(lambda gradient: gradient * holder.factor)
+        return x * weight
+
+    return f, weight, holder
+"""
+    found = []
+    for compiles in (False, True):
+        function, weight, holder = load(source, "program")["make"]()
+        called = frontend.compile(function, backend=backend) if compiles else function
+        seen = []
+        for number in range(3):
+            called(torch.ones(3) * (number + 1)).sum().backward()
+            seen.append((weight.grad.tolist(), holder.factor, len(weight._backward_hooks)))
+            if number:
+                holder.handle.remove()
+        found.append(seen)
+    assert found[0] == found[1]

@@ -32,12 +32,19 @@ class HookSlot:
         if hooks is not None and self.handle.id in hooks:
             hooks[self.handle.id] = hook
 
+    def reserve(self, leaf: torch.Tensor) -> RemovableHandle:
+        """The handle of this place in the hooks of an existing leaf, which may require no gradient any more."""
+        if not hasattr(self, "handle"):
+            requires = leaf.requires_grad
+            leaf.requires_grad_(True)
+            self.handle = _register(leaf, _unchanged)
+            leaf.requires_grad_(requires)
+        return self.handle
+
     def register(self, leaf: torch.Tensor, hook: object) -> None:
-        """Register the hook with an existing leaf, which may require no gradient any more."""
-        requires = leaf.requires_grad
-        leaf.requires_grad_(True)
-        self.handle = _register(leaf, hook)
-        leaf.requires_grad_(requires)
+        """Register the hook with an existing leaf."""
+        self.reserve(leaf)
+        self.fill(hook)
 
 
 def attach_hook(tensor: torch.Tensor, slot: HookSlot) -> RemovableHandle:

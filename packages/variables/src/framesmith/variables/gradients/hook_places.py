@@ -1,6 +1,6 @@
 """The place of a hook that the entry fills after the graph, and the hooks that leaves will have by then."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import final
 
 from framesmith.graph.operations.tensor_hooks import HookSlot
@@ -12,13 +12,15 @@ from framesmith.variables.tensors.tensors import TensorTracker
 @final
 class HookSlotTracker(Tracker):
     """The place of a hook, made by each call of the entry; filling it is a change that is made after the graph. The hook of an existing
-    leaf is registered then; that of a value that the graph computes it has attached. `is_removed`: the handle was used."""
+    leaf is registered then; that of a value that the graph computes it has attached. `is_removed`: the handle was used.
+    `earlier`: those of the same leaf, which eager has registered by then."""
 
     def __init__(self, source: NewObject, hook: Tracker, tensor: TensorTracker) -> None:
         self.place = self.source = source
         self.hook = hook
         self.tensor = tensor
         self.is_removed = False
+        self.earlier: Sequence[HookSlotTracker] = ()
 
     @property
     def python_type(self) -> type:

@@ -21,7 +21,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, r
 from framesmith.variables.core.base import Arguments, Keywords
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.gradients.history import ask_gradient
-from framesmith.variables.gradients.hook_places import HookSlotTracker
+from framesmith.variables.gradients.hook_places import HookSlotTracker, find_places
 from framesmith.variables.gradients.traced_hooks import check_reads, trace_hook
 from framesmith.variables.higher_order.state_reads import StateReads
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -86,6 +86,10 @@ class HookHandle(Tracker):
         if self.slot is None:
             self.escapes = True
             raise self.explain()
+        # What the hook reads may lead to the handle, so that it is wanted before the hook is there.
+        for slot in (*self.slot.earlier, self.slot):
+            if slot.tensor.value is not None:
+                writer.statement(f"{writer.load(slot.place)}.reserve({writer.value(slot.tensor)})")
         return f"{writer.load(self.slot.place)}.handle"
 
 
@@ -127,6 +131,7 @@ def register_hook(tx: TraceContext, self: Tracker, hook: Tracker) -> Tracker:
         raise GraphBreak(NATIVE_CALL, "Tensor.register_hook() in a function that the graph calls")
     if isinstance(self, TensorTracker) and _is_existing_leaf(tx, self):
         slot = HookSlotTracker(_make_place(tx), hook, self)
+        slot.earlier = [one for one in find_places(tx) if one.tensor is self]
         tx.changes.note(slot)
         return HookHandle(tx, slot, None)
     if not _is_computed(self):
