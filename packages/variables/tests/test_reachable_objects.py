@@ -34,6 +34,7 @@ class Plain:
 
 READER = Reader()
 TENSOR = torch.ones(2)
+ARRAY = TENSOR.numpy()
 DRAW = torch.rand
 
 
@@ -109,7 +110,9 @@ def test_what_does_not_lead_there_cannot_see_it(function: object) -> None:
     assert not may_see([function], [REGISTRY])
 
 
-@pytest.mark.parametrize("function", [lambda: DRAW(2), lambda: torch.ones(2), lambda: TENSOR.sum()])
+@pytest.mark.parametrize(
+    "function", [lambda: DRAW(2), lambda: torch.ones(2), lambda: TENSOR.sum(), lambda: ARRAY[0]]
+)
 def test_what_leads_to_tensors_may_see_them(function: object) -> None:
     assert may_see([function], [], tensors=True)
     assert not may_see([only_computes], [], tensors=True)

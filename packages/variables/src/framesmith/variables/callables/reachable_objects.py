@@ -116,14 +116,15 @@ class _Search:
 
 
 def _uses_tensors(value: object) -> bool:
-    """Whether it is a tensor, or a part of torch, which may make some or draw random numbers."""
+    """Whether it is a tensor or an array, or a part of torch, which may make some or draw random numbers."""
     if isinstance(value, ModuleType):
         return str(value.__name__).partition(".")[0] == torch.__name__
     if isinstance(value, BuiltinFunctionType):
         owner: object = value.__self__
         # Those of the module `torch` say of nothing that they are its functions.
         return owner is None or (isinstance(owner, ModuleType) and _uses_tensors(owner))
-    return issubclass(type(value), torch.Tensor)
+    # An array may have the memory of a tensor.
+    return issubclass(type(value), torch.Tensor) or type(value).__module__ == "numpy"
 
 
 def _codes(constants: tuple[object, ...]) -> Iterator[CodeType]:
