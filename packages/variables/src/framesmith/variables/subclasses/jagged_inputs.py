@@ -15,14 +15,13 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNSUPPORTED_SUBCLASS
 from framesmith.graph.inputs.inputs import parts_of
 from framesmith.graph.nodes.arguments import example
-from framesmith.graph.options import is_fixed
 from framesmith.graph.shapes.dynamic_dims import Dim, DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.kinds import EqualTo, KeysAre, TensorIs, TypeIs
 from framesmith.guards.sources import InstanceItem, Item
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.subclasses.subclass_tensors import SubclassTensor, make_subclass_tensor
-from framesmith.variables.tensors.tensor_inputs import wrap_with_sizes
+from framesmith.variables.tensors.tensor_inputs import symbolic_dims, wrap_with_sizes
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -54,10 +53,10 @@ def wrap_jagged(tx: TraceContext, value: torch.Tensor, source: Source) -> Subcla
         node = tx.graph.tensor_input(source, value, dims)
         fake = example(node)
         assert isinstance(fake, torch.Tensor)
-        tx.guard(source, TensorIs.capture(value, _symbolic(fake), range(value.dim())))
+        tx.guard(source, TensorIs.capture(value, symbolic_dims(fake.shape), range(value.dim())))
         place, part = held[_VALUES]
         inner = getattr(fake, _VALUES)
-        tx.guard(place, TensorIs.capture(part, _symbolic(inner), _symbolic_strides(inner)))
+        tx.guard(place, TensorIs.capture(part, symbolic_dims(inner.shape), symbolic_dims(inner.stride())))
     tracker = make_subclass_tensor(
         tx, type(value), TensorTracker(node, fake, type(value), source, value), value, source
     )
@@ -102,11 +101,3 @@ def _dims(
     parts[_VALUES] = DynamicDims(inner.default, {**inner.dims, ragged - 1: Dim.DYNAMIC}, inner.bounds)
     sizes = {dim: outer.treatment(dim) for dim in range(1, value.dim())}
     return DynamicDims(dims={**sizes, ragged: Dim.DYNAMIC, **batch}, bounds=outer.bounds, parts=parts)
-
-
-def _symbolic(fake: torch.Tensor) -> list[int]:
-    return [dim for dim, size in enumerate(fake.shape) if not is_fixed(size)]
-
-
-def _symbolic_strides(fake: torch.Tensor) -> list[int]:
-    return [dim for dim, stride in enumerate(fake.stride()) if not is_fixed(stride)]

@@ -35,7 +35,7 @@ def _problem(value: torch.Tensor) -> str | None:
     return None
 
 
-def _symbolic(numbers: Iterable[int]) -> list[int]:
+def symbolic_dims(numbers: Iterable[int]) -> list[int]:
     """The dimensions in which sizes or strides are symbolic; those are guarded by relations."""
     return [dim for dim, number in enumerate(numbers) if not is_fixed(number)]
 
@@ -64,7 +64,7 @@ def wrap_with_sizes(
     fake = example(node)
     assert isinstance(fake, torch.Tensor)
     # the dimensions that are symbolic in the fake tensor: a size of 0 or 1 is a number in any case
-    tx.guard(source, TensorIs.capture(value, _symbolic(fake.shape), _symbolic(fake.stride())))
+    tx.guard(source, TensorIs.capture(value, symbolic_dims(fake.shape), symbolic_dims(fake.stride())))
     tracker = TensorTracker(node, fake, type(value), source, value, dims)
     # An operation may give an input back (`x.contiguous()`): then it is this tracker.
     tx.changes.results[id(fake)] = tracker
