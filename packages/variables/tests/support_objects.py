@@ -451,6 +451,7 @@ class NoGraph:
     """Numbers are constants here."""
 
     takes_floats = False
+    has_changes = False
     asking = None
 
     def pause_recording(self):
