@@ -1,7 +1,10 @@
 """Texts of errors that differ from one Python to the next are those of the Python that runs."""
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 RAISING = """
 import collections, torch
@@ -200,3 +203,29 @@ CALLS = {
 def test_what_a_function_refuses(family):
     for call in CALLS[family].split("|"):
         check_source(REFUSING.replace("{call}", call))
+
+
+CHANGING = """
+import torch
+
+def f(x, n):
+    try:
+        return x + 1, {expression}
+    except ZeroDivisionError as error:
+        return x - 1, str(error)
+
+def calls():
+    return [(torch.ones(2), n) for n in ({numbers})]
+"""
+
+
+@pytest.mark.parametrize("numbers", ("2.0, 3.0, 0.0, 4.0, -0.0", "2, 3, 0, 4"))
+@pytest.mark.parametrize("expression", ("7 // n", "7 % n", "7.5 % n", "divmod(7, n)", "7.5 // n", "7 / n"))
+def test_numbers_that_become_zero(expression, numbers):
+    names: dict[str, object] = {}
+    exec(CHANGING.format(expression=expression, numbers=numbers), names)  # noqa: S102
+    compiled = frontend.compile(names["f"], backend="eager")
+    for args in names["calls"]():
+        (eager, said), (ours, says) = names["f"](*args), compiled(*args)
+        assert torch.equal(eager, ours)
+        assert repr(says) == repr(said)

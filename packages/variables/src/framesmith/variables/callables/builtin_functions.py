@@ -29,6 +29,7 @@ from framesmith.variables.core.type_names import type_name
 from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.hashing import hash_of
 from framesmith.variables.operations.index import index_of
+from framesmith.variables.symbolic_numbers.symbolic import specialize
 
 ROWS: Final = Rows()
 
@@ -137,7 +138,11 @@ def call_divmod(tx: TraceContext, left: Tracker, right: Tracker, /) -> Tracker:
     if foldable_operands(left, right):
         return fold(tx, divmod, (left, right))
     if left.python_type in _NUMBERS and right.python_type in _NUMBERS:
-        return TupleTracker([binary(tx, "//", left, right), binary(tx, "%", left, right)])
+        try:
+            return TupleTracker([binary(tx, "//", left, right), binary(tx, "%", left, right)])
+        except ObservedException:
+            # Only a zero raises, which is guarded by now: `divmod` words its error.
+            return fold(tx, divmod, (specialize(tx, left), specialize(tx, right)))
     sides = [(left, "__divmod__", right)]
     if left.python_type is not right.python_type:
         sides.append((right, "__rdivmod__", left))
