@@ -33,11 +33,10 @@ def may_see_changes(tx: TraceContext, waiting: Sequence[Tracker], start: Iterabl
     they were still, or upon tensors where the graph writes to some or draws random numbers."""
     if not waiting and not tx.changes.classes and not tx.graph.has_changes:
         return False
-    if tx.changes.classes or not isinstance(tx.wrap, Wrapper):
+    changed = _objects_of(tx, waiting)
+    if tx.changes.classes or changed is None or any(type(one) not in _CONTAINERS for one in changed):
         return True
-    held = [tx.wrap.object_of(changed) for changed in waiting]
-    found = [one[0] for one in held if one is not None and type(one[0]) in _CONTAINERS]
-    return len(found) < len(waiting) or may_see(start, found, tensors=tx.graph.has_changes)
+    return may_see(start, changed, tensors=tx.graph.has_changes)
 
 
 def read_annotations(tx: TraceContext, function: FunctionType) -> bool:
@@ -92,9 +91,14 @@ def _changes_names(tx: TraceContext) -> bool:
     changed = tx.changes.changed_trackers()
     if tx.changes.classes or any(isinstance(one, NamespaceTracker) for one in changed):
         return True
-    if not changed:
-        return False
+    found = _objects_of(tx, changed)
+    return found is None or any(isinstance(one, type | ModuleType) for one in found)
+
+
+def _objects_of(tx: TraceContext, trackers: Sequence[Tracker]) -> list[object] | None:
+    """The existing objects of these trackers; None if one of them is not known."""
     if not isinstance(tx.wrap, Wrapper):
-        return True
-    held = [tx.wrap.object_of(one) for one in changed]
-    return any(one is None or isinstance(one[0], type | ModuleType) for one in held)
+        return None if trackers else []
+    held = [tx.wrap.object_of(one) for one in trackers]
+    found = [one[0] for one in held if one is not None]
+    return found if len(found) == len(held) else None
