@@ -145,6 +145,37 @@ def test_decorated_function():
     check(lambda x: (g(x, y=3), g.__name__, g.__doc__, g.__wrapped__(x)), X)
 
 
+class Counted:
+    """A method that each instance wraps, as metrics do."""
+
+    def __init__(self):
+        self.count = 0
+        self.update = self.counting(self.update)
+
+    def counting(self, method):
+        @functools.wraps(method)
+        def counted(*args):
+            self.count += 1
+            return method(*args)
+
+        return counted
+
+    def update(self, x: int):
+        """doc"""
+        return x * 2
+
+    update.mark = 5
+
+
+def test_a_wrapper_of_a_bound_method():
+    def f(x):
+        counted = Counted()
+        y, update = counted.update(x), counted.update
+        return y, counted.count, update.__name__, update.__doc__, update.mark, update.__wrapped__(x)
+
+    check(f, X, graphs=1, breaks=0)
+
+
 def test_functions_in_containers():
     def f(x, table):
         for name in ("a", "b"):

@@ -11,6 +11,7 @@ from framesmith.variables.builtin_types.dicts import make_dict_tracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.attribute_functions import attribute_or_none
 from framesmith.variables.callables.functions import FunctionTracker
+from framesmith.variables.callables.methods import BoundMethod
 from framesmith.variables.callables.nested_functions import NestedFunction
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
@@ -100,6 +101,8 @@ def _annotations(function: NestedFunction) -> Tracker:
 
 def _own_attributes(tx: TraceContext, function: Tracker) -> dict[str, Tracker]:
     """The entries of `function.__dict__`."""
+    if isinstance(function, BoundMethod):
+        return _own_attributes(tx, function.function.realize())
     if isinstance(function, FunctionTracker):
         return {name: function.attribute(tx, name) for name in vars(function.value)}
     if isinstance(function, NestedFunction):
