@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 import torch.masked
+from torch.distributions import constraints as torch_constraints
 from torch.optim.optimizer import _get_value, _stack_if_compiling
 
 from framesmith.variables.callables.polyfill_functions import polyfill_function
@@ -20,6 +21,7 @@ from framesmith.variables.core.type_names import type_name
 from framesmith.variables.polyfills import (
     bisect,
     collections,
+    constraints,
     dataclasses,
     heapq,
     logging,
@@ -68,3 +70,6 @@ register_polyfill(py_logging.getLogger, logging.get_logger)
 register_polyfill(torch.masked._ops._combine_input_and_mask, masked.combine_input_and_mask)
 register_polyfill(_get_value, optimizers.get_value)
 register_polyfill(_stack_if_compiling, optimizers.stack_if_compiling)
+register_polyfill(torch_constraints._Symmetric.check, constraints.check_symmetric)
+register_polyfill(torch_constraints._PositiveSemidefinite.check, constraints.check_positive_semidefinite)
+register_polyfill(torch_constraints._PositiveDefinite.check, constraints.check_positive_definite)
