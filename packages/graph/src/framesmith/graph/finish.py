@@ -5,7 +5,7 @@ its `inputs` in order and returns a tuple. What may be dropped is decided in `pr
 """
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, cast, final
@@ -16,6 +16,7 @@ from torch import fx
 from torch.fx.experimental import _config as fx_config
 from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 
+from framesmith.graph.backends.absent_gradients import drop_absent, find_reached
 from framesmith.graph.backends.backend import require_values
 from framesmith.graph.backends.captured_only import AS_CAPTURED, why_captured
 from framesmith.graph.backends.equal_calls import equal_calls_kept
@@ -321,14 +322,20 @@ def on_plain_tensors(
 
 
 def adapt_call(
-    call: Callable[..., Sequence[object]], module: fx.GraphModule, backend: str, used: Sequence[Input]
+    call: Callable[..., Sequence[object]],
+    module: fx.GraphModule,
+    backend: str,
+    used: Sequence[Input],
+    written: Collection[Source],
 ) -> Callable[..., tuple[object, ...]]:
-    """What a backend made, as an entry calls it: with a tuple for its result, with inputs of subclasses, and with the views that
-    autograd forbids to write to."""
+    """What a backend made, as an entry calls it: with a tuple for its result, with inputs of subclasses, with the views that
+    autograd forbids to write to, and with the gradients that eager gives."""
     made = returns_tuple(call, module, backend)
-    is_as_captured = getattr(call, "__self__", None) is module
-    kinds = {} if is_as_captured else find_forbidden_views(module.graph)
-    return on_plain_tensors(restore_forbidden_views(made, kinds) if kinds else made, module, used)
+    if getattr(call, "__self__", None) is not module:
+        made = drop_absent(made, find_reached(module.graph, used, written))
+        kinds = find_forbidden_views(module.graph)
+        made = restore_forbidden_views(made, kinds) if kinds else made
+    return on_plain_tensors(made, module, used)
 
 
 def has_operations(graph: fx.Graph) -> bool:

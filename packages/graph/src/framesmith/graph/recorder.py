@@ -469,7 +469,7 @@ class Recorder:
             written, context = find_written_inputs(used, self._inputs.versions), self._world.for_backend()[1]
             given = (module, groups, used, written, self._start, context, self._reliance)
             made = finishing.call_backend(self.options, *given)
-        call = finishing.adapt_call(made, module, self.options.backend_name, used)
+        call = finishing.adapt_call(made, module, self.options.backend_name, used, written)
         call, failures = as_inference_tensors(call, module, self._start), Failures(module, self._start)
         return CompiledSubgraph(
             call=failures.watch(restore_histories(call, dead, used), self.options),

@@ -3,10 +3,12 @@
 Fakes are recorded by autograd as real tensors are, so a backward pass over fakes gives gradients of the right metadata.
 """
 
+import functools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
-from torch.autograd.graph import Node
+from torch.autograd.graph import Node, get_gradient_edge
 
 from framesmith.graph.operations.data_errors import only_computes
 
@@ -33,6 +35,31 @@ def find_leaves(outputs: Iterable[torch.Tensor], stops: Iterable[torch.Tensor] =
             leaves[id(leaf)] = leaf
         todo += _before(node)
     return list(leaves.values())
+
+
+def reached_places(outputs: Sequence[torch.Tensor], places: Sequence[torch.Tensor]) -> list[frozenset[int]]:
+    """For each output the positions of those places to which a backward pass from it leads; all of them require gradients. The history is
+    walked through once, however many outputs share it."""
+    bits: dict[tuple[Node, int], int] = {}
+    for position, place in enumerate(places):
+        edge = get_gradient_edge(place)[:2]
+        bits[edge] = bits.get(edge, 0) | 1 << position
+    ends = [get_gradient_edge(output)[:2] for output in outputs]
+    masks: dict[Node, int] = {}
+    todo = [node for node, _ in ends]
+    while todo:
+        before = [(one, number) for one, number in todo[-1].next_functions if one is not None]
+        missing = [one for one, _ in before if one not in masks]
+        if missing and todo[-1] not in masks:
+            todo += missing
+            continue
+        node = todo.pop()
+        if node not in masks:
+            masks[node] = functools.reduce(
+                operator.or_, (masks[one] | bits.get((one, number), 0) for one, number in before), 0
+            )
+    found = (masks[node] | bits.get((node, number), 0) for node, number in ends)
+    return [frozenset(position for position in range(len(places)) if mask >> position & 1) for mask in found]
 
 
 def passes_through(outputs: Iterable[torch.Tensor], tensors: Iterable[torch.Tensor]) -> bool:

@@ -1,0 +1,175 @@
+"""Gradients that eager does not give, for a backend that differentiates all results together (AOTAutograd).
+
+`a, b = f(x, y); a.sum().backward()`: where only `b` is computed from `y`, eager leaves `y.grad` as it is. AOTAutograd has one backward
+pass for both results, takes zeros for the gradient of `b`, and so gives `y` a gradient of zeros, on which an optimizer acts. Which results
+lead to which inputs is known of the fakes; what the compiled pass gives the others is dropped.
+
+Autograd would run hooks of the others all the same, on None: what has hooks gets the zeros.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast, final
+
+import torch
+from torch import fx
+from torch.autograd.function import BackwardCFunction
+from torch.autograd.graph import Node
+
+from framesmith.graph.fakes.histories import reached_places
+from framesmith.graph.inputs.inputs import Input
+from framesmith.graph.nodes.arguments import EXAMPLE
+from framesmith.guards.sources.base import Source
+
+_Gradients = tuple[torch.Tensor | None, ...]
+
+_HOOKS: Final = ("_backward_hooks", "_post_accumulate_grad_hooks")
+"""Where a tensor has its hooks: those on its gradient, and those behind it."""
+_ACCUMULATES: Final = "torch::autograd::AccumulateGrad"
+
+
+def find_reached(
+    graph: fx.Graph, used: Sequence[Input], written: Collection[Source]
+) -> dict[int, frozenset[int]]:
+    """For each result of a closed graph, by its position, the positions of the inputs to which a backward pass from it leads, or may
+    lead. Nothing where that is the same for all."""
+    results = cast(Sequence[fx.Node], graph.output_node().args[0])
+    ends = {
+        position: one for position, node in enumerate(results) if (one := _differentiated(node)) is not None
+    }
+    if len(ends) < 2:
+        return {}
+    # What the graph writes to has another history by now: such an input may be reached by all.
+    places = {
+        place: one
+        for place, entry in enumerate(used)
+        if entry.source not in written and (one := _differentiated(entry.node)) is not None
+    }
+    try:
+        found = reached_places(list(ends.values()), list(places.values()))
+    except RuntimeError:  # torch fails to say for a view of what has become a leaf
+        return {}
+    if len(set(found)) == 1:
+        return {}
+    numbers, others = list(places), frozenset(range(len(used))).difference(places)
+    return {
+        position: others | {numbers[one] for one in reached}
+        for position, reached in zip(ends, found, strict=True)
+    }
+
+
+def _differentiated(node: fx.Node) -> torch.Tensor | None:
+    """The fake of a node, if it requires gradients."""
+    example = node.meta[EXAMPLE]
+    return example if isinstance(example, torch.Tensor) and example.requires_grad else None
+
+
+def drop_absent(
+    call: Callable[..., tuple[object, ...]], reached: Mapping[int, frozenset[int]]
+) -> Callable[..., tuple[object, ...]]:
+    """The call, after which a backward pass gives no gradient to inputs that it does not lead to."""
+    if not reached:
+        return call
+    absent: _Absent | None = None
+
+    def run(*values: object) -> tuple[object, ...]:
+        nonlocal absent
+        results = call(*values)
+        node = _node_of(results, reached)
+        if node is not None:
+            if absent is None:
+                # How the backend's function takes the values is the same in each call.
+                absent = _Absent.of(node, results, values, reached)
+            if not any(getattr(values[place], _HOOKS[0]) for place in absent.computed):
+                node.register_hook(absent.drop)
+        return results
+
+    return run
+
+
+def _node_of(results: Sequence[object], positions: Mapping[int, object]) -> Node | None:
+    """The node of the backward pass that the results have in common; None if they have none."""
+    for position in positions:
+        result = results[position]
+        node: object = result.grad_fn if isinstance(result, torch.Tensor) else None
+        if isinstance(node, BackwardCFunction):
+            return cast(Node, node)
+    return None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """The gradients that a node gives, by the gradients that it gets: `inputs[i]` are the results that lead to the i-th; what is not in
+    there is always given. `known` are the results, numbered as the node's, `computed` the positions of the
+    values that are no leaves and that not all results lead to."""
+
+    known: frozenset[int]
+    inputs: Mapping[int, frozenset[int]]
+    computed: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        node: Node,
+        results: Sequence[object],
+        values: Sequence[object],
+        reached: Mapping[int, frozenset[int]],
+    ) -> "_Absent":
+        """What is known of this node, after a call with these values."""
+        numbers = {
+            position: result.output_nr
+            for position in reached
+            if isinstance(result := results[position], torch.Tensor) and result.grad_fn is node
+        }
+        places = _places(values)
+        inputs = {
+            number: frozenset(numbers[position] for position in numbers if places[edge] in reached[position])
+            for number, edge in enumerate(map(_edge, node.next_functions))
+            if edge in places
+        }
+        everywhere = frozenset.intersection(*reached.values())
+        computed = tuple(
+            place for edge, place in places.items() if not isinstance(edge, int) and place not in everywhere
+        )
+        return cls(frozenset(numbers.values()), inputs, computed)
+
+    def drop(self, given: _Gradients, got: _Gradients) -> _Gradients | None:
+        """The gradients that the node gives, without those that eager does not give; None to leave them as they are."""
+        defined = {number for number, one in enumerate(got) if one is not None}
+        absent = {number for number, ends in self.inputs.items() if ends.isdisjoint(defined)}
+        if not defined <= self.known or not absent:
+            return None
+        node = torch._C._current_autograd_node()
+        assert node is not None
+        absent = {number for number in absent if not _has_hooks(node.next_functions[number][0])}
+        return tuple(None if number in absent else one for number, one in enumerate(given))
+
+
+def _has_hooks(node: Node | None) -> bool:
+    """Whether the gradient of a leaf, which the node accumulates, is given to hooks."""
+    leaf = getattr(node, "variable", None)
+    return any(getattr(leaf, name, None) for name in _HOOKS)
+
+
+def _places(values: Sequence[object]) -> dict[object, int]:
+    """The positions of the tensors that require gradients, by where the gradient goes; not of those that have one place for several."""
+    edges = [_edge_of(value) if isinstance(value, torch.Tensor) else None for value in values]
+    counts = Counter(edges)
+    return {edge: place for place, edge in enumerate(edges) if edge is not None and counts[edge] == 1}
+
+
+def _edge_of(tensor: torch.Tensor) -> object:
+    """Where the gradient of a tensor goes; None for one that needs none."""
+    if not tensor.requires_grad:
+        return None
+    return id(tensor) if tensor.grad_fn is None else (tensor.grad_fn, tensor.output_nr)
+
+
+def _edge(following: tuple[Node | None, int]) -> object:
+    """Where a gradient goes, in the form of `_edge_of`."""
+    node, number = following
+    if node is not None and node.name() == _ACCUMULATES:
+        return id(getattr(node, "variable"))  # noqa: B009  # not in torch's types
+    return (node, number)
