@@ -20,6 +20,7 @@ from framesmith.graph.backends.overlapping_writes import has_overlapping_writes
 from framesmith.graph.backends.returned_views import returns_varying_views
 from framesmith.graph.backends.unused_operations import drops_unused
 from framesmith.graph.backends.weight_copies import reads_old_copies
+from framesmith.graph.backends.wrapper_views import shares_memory_of_wrappers
 from framesmith.graph.backends.written_reads import are_written_later, can_be_kept, find_reads
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.dual_levels import differentiates_in_levels
@@ -56,6 +57,10 @@ def why_captured(
         (
             "a view of an input that is written to is returned, and its sizes vary",
             lambda: returns_varying_views(graph, used, written),
+        ),
+        (
+            "a tensor that wraps others shares memory with a result, or with one that is written to",
+            lambda: shares_memory_of_wrappers(graph, used),
         ),
         (
             "random numbers are drawn, or an operation may raise, and nothing needs it",

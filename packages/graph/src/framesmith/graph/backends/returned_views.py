@@ -3,7 +3,8 @@
     x.mul_(2)
     return x.view_as(x)            x: every second row of a matrix
 
-AOTAutograd makes such a view anew of the input, with strides that it takes for those of a contiguous tensor.
+AOTAutograd makes such a view anew of the input, with strides that it takes for those of a contiguous tensor. Views of tensors that wrap
+others are in `wrapper_views`.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,14 +20,14 @@ from framesmith.guards.sources.base import Source
 
 
 def returns_varying_views(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:
-    """Whether a closed graph returns such a view."""
-    memories = {
+    """Whether a closed graph returns a view of sizes that vary, of an input that it has written to."""
+    places = {
         storage_of(entry.example)
         for entry in used
         if entry.source in written and isinstance(entry.example, torch.Tensor)
     }
-    return bool(memories) and any(
-        storage_of(one) in memories and any(map(is_symbolic, one.shape))
+    return bool(places) and any(
+        storage_of(one) in places and any(map(is_symbolic, one.shape))
         for node in graph.output_node().all_input_nodes
         for one in tensors_in(example(node))
     )

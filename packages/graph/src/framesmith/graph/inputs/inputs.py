@@ -6,6 +6,7 @@ Their fake tensors are made by `shape_env`.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import Final, TypeAlias, final
 
 import torch
@@ -19,10 +20,10 @@ from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.options import is_symbolic
 from framesmith.graph.replacing_backends import Reliance
-from framesmith.guards.class_lookup import resolution_order, type_dict
+from framesmith.guards.class_lookup import resolution_order, static_lookup, type_dict
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
-from framesmith.guards.sources.steps import InstanceItem
+from framesmith.guards.sources.steps import Attribute, InstanceItem
 
 _NOT_A_NAME = re.compile(r"\W+", re.ASCII)
 _LONGEST = 60
@@ -70,7 +71,7 @@ def make_input(source: Source, node: fx.Node, value: object, example: object) ->
 
 def _layouts_of_parts(source: Source, fake: torch.Tensor) -> Iterator[tuple[Source, Layout]]:
     for name in _own_parts(fake):
-        part, place = getattr(fake, name), InstanceItem(source, name)
+        part, place = getattr(fake, name), place_of_part(type(fake), source, name)
         yield place, layout_of(part)
         yield from _layouts_of_parts(place, part)
 
@@ -231,7 +232,16 @@ def parts_of(value: torch.Tensor) -> tuple[str, ...]:
     if type(value) in PLAIN_TENSORS:
         return ()
     flatten = getattr(value, "__tensor_flatten__", None)
-    return tuple(flatten()[0]) if flatten is not None and is_wrapper(value) else ()
+    if flatten is None or not is_wrapper(value):
+        return ()
+    # Other things may be among them, such as a mesh of processes.
+    return tuple(name for name in flatten()[0] if isinstance(getattr(value, name), torch.Tensor))
+
+
+def place_of_part(cls: type, wrapper: Source, name: str) -> Source:
+    """Where a wrapper of this class holds something: in a slot of its class, or in its dictionary. Reading it runs no code."""
+    is_slot = isinstance(static_lookup(cls, name), MemberDescriptorType)
+    return Attribute(wrapper, name) if is_slot else InstanceItem(wrapper, name)
 
 
 def _own_parts(value: torch.Tensor) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ _POWER: Final = "an integer is raised to a negative power"
 _READS: Final = "it reads the data"
 T = TypeVar("T")
 _ONLY_COMPUTES: Final = "framesmith_only_computes"
+_NEVER_FAILS: Final = "framesmith_never_fails"
 _FOREIGN: Final = "it is not one of torch's"
 _REASONS: Final[dict[str, str]] = {
     _INDEX: (
@@ -80,6 +81,8 @@ def explain_data_failure(op: str, target: object) -> str | None:
     """Why the operation may raise on data; None if it does not. A function that is not torch's always may."""
     if isinstance(target, torch._ops.HigherOrderOperator):
         return "it runs a graph of its own"
+    if _is_marked(target, _NEVER_FAILS):
+        return None
     return _FOREIGN if runs_user_code(op, target) else _NAMES.get(operator_name(op, target))
 
 
@@ -99,11 +102,20 @@ def only_computes(function: T) -> T:
     return function
 
 
+def never_fails(function: T) -> T:
+    """Decorator for a function of framesmith that nodes call, which raises nothing that it has not raised on fakes."""
+    setattr(function, _NEVER_FAILS, True)
+    return function
+
+
 def may_have_effects(op: str, target: object) -> bool:
     """`runs_user_code`, but for functions that say that they only compute."""
-    # Only functions can have the mark, and `vars` of an object of the user may run its code.
-    is_harmless = type(target) is FunctionType and _ONLY_COMPUTES in vars(target)
-    return runs_user_code(op, target) and not is_harmless
+    return runs_user_code(op, target) and not _is_marked(target, _ONLY_COMPUTES)
+
+
+def _is_marked(target: object, mark: str) -> bool:
+    # Only functions can have one, and `vars` of an object of the user may run its code.
+    return type(target) is FunctionType and mark in vars(target)
 
 
 def operator_name(op: str, target: object) -> str:

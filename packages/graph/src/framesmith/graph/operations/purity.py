@@ -10,10 +10,12 @@ from functools import lru_cache
 
 import torch
 from torch import fx
+from torch.distributed.tensor import DTensor
 from torch.fx.operator_schemas import get_signature_for_torch_op
 
 from framesmith.graph.environment.dual_levels import LEVEL_SWITCHES
 from framesmith.graph.environment.inference_blocks import BLOCK_SWITCHES
+from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.operations.tensor_hooks import attach_hook, attach_traced_hook, lend_hook, remove_hook
 
 IMPURE = "framesmith_impure"
@@ -176,7 +178,13 @@ def _random(op: str, target: object) -> bool:
 
 def is_collective(node: fx.Node) -> bool:
     """Whether the node takes part in what several processes do together: it may neither be dropped nor run a second time."""
-    return _is_collective(node.target)
+    operands = (node, *node.all_input_nodes)
+    return _is_collective(node.target) or any(is_spread(one.meta.get(EXAMPLE)) for one in operands)
+
+
+def is_spread(value: object) -> bool:
+    """Whether a value is a tensor that is spread over several processes: each operation on it may move data between them."""
+    return isinstance(value, DTensor) and value._spec.mesh.size() > 1
 
 
 @lru_cache(maxsize=4096)
@@ -194,6 +202,17 @@ def is_random(node: fx.Node) -> bool:
         and _random(node.op, node.target)
         and not _drops_nothing(node)
     )
+
+
+def draws_otherwise_when_spread(
+    op: str, target: object, args: Sequence[object], kwargs: Mapping[str, object]
+) -> bool:
+    """Whether a call draws random numbers for a tensor that is spread over processes, of a device with states of its own for each:
+    the first draw sets them up, and fakes must not."""
+    if not _random(op, target) or is_outside_of_training(args, kwargs):
+        return False
+    values = [one.meta.get(EXAMPLE) for one in args if isinstance(one, fx.Node)]
+    return any(isinstance(one, DTensor) and one._spec.mesh.device_type != "cpu" for one in values)
 
 
 def _drops_nothing(node: fx.Node) -> bool:
