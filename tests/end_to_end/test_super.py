@@ -1,7 +1,8 @@
 """`super()`: what its name leads to, and what it says where it does not find a class or a receiver in its frame."""
 
 import pytest
-from tests.end_to_end.support import check_source
+import torch
+from tests.end_to_end.support import check, check_source
 
 SHADOWED = """
 import torch
@@ -109,3 +110,40 @@ def args():
     return (torch.ones(2),)
 """
     )
+
+
+class Lenient(type):
+    """A metaclass that asks the usual question, and another one."""
+
+    def __instancecheck__(cls, value):
+        if cls is Everything:
+            return True
+        return super().__instancecheck__(value) or type.__instancecheck__(str, value)
+
+
+class Everything(metaclass=Lenient):
+    pass
+
+
+class Plain(metaclass=Lenient):
+    pass
+
+
+class Hiding:
+    """Whose instances say that they are of another class."""
+
+    @property
+    def __class__(self):
+        return Plain
+
+
+@pytest.mark.parametrize("value", [Plain(), type("Derived", (Plain,), {})(), 3, "text", [1]])
+def test_the_usual_check_of_a_metaclass_is_traced(value):
+    def function(x):
+        return x + 1, isinstance(value, Plain), isinstance(value, Everything), isinstance(value, int | Plain)
+
+    check(function, torch.ones(2), breaks=0)
+
+
+def test_a_class_that_an_instance_claims_is_asked_for():
+    check(lambda x, value: (x + 1, isinstance(value, Plain), isinstance(value, int)), torch.ones(2), Hiding())

@@ -106,16 +106,29 @@ def _is_instance(tx: TraceContext, value: Tracker, cls: Tracker) -> bool:
         return known
     hook = static_lookup(type(expected), "__instancecheck__")
     if hook is type.__instancecheck__:
-        if issubclass_of(kind, expected):
-            return True
-        # CPython reads `__class__` if the type is no subclass
-        _check_class_attribute(value)
-        return False
+        return _is_derived(value, expected)
     if hook is ABCMeta.__instancecheck__:
         return _abstract_check(tx, value, expected, kind)
     if hook is _PROTOCOL_CHECK and (answer := _protocol_check(tx, value, expected)) is not None:
         return answer
     return _inline_hook(tx, cls, "__instancecheck__", hook, value)
+
+
+@ROWS.call(type.__instancecheck__)
+def plain_instance_check(tx: TraceContext, cls: Tracker, value: Tracker, /) -> Tracker:
+    """`type.__instancecheck__(cls, value)`, which the method of a metaclass calls through `super()`."""
+    expected = cls.realize().as_python_constant()
+    if not isinstance(expected, type):
+        return cls.unsupported("use as the first argument of type.__instancecheck__()")
+    return Constant(_is_derived(value.realize(), expected))
+
+
+def _is_derived(value: Tracker, expected: type) -> bool:
+    if issubclass_of(value.python_type, expected):
+        return True
+    # CPython reads `__class__` if the type is no subclass
+    _check_class_attribute(value)
+    return False
 
 
 def _check_class_attribute(value: Tracker) -> None:
