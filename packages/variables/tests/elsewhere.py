@@ -32,6 +32,8 @@ IN_PROGRAMS = {
     "ThreadNumber": "differs in each run",
     "SubscriptReversed": "asks `__len__` and `__getitem__` in Python",
     "FixedMethod": "a method of a process group that is called at once",
+    "PlacementQuestion": "a method of a placement that is called at once",
+    "SpecTracker": "what a tensor of several processes holds, which leaves the graph in the tensor alone",
     "WorkTracker": _GRAPH, "WaitMethod": _GRAPH,
     "InplaceMethod": "a method of `super()` that is called at once",
     "InferenceMode": _CONTEXT, "BlockMethod": _CONTEXT, "NativeContext": _CONTEXT, "NativeContextMethod": _CONTEXT, "ProfilerMark": _CONTEXT, "EndOfMark": _CONTEXT, "Switch": _CONTEXT,

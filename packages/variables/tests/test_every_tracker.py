@@ -24,6 +24,7 @@ import torch.distributed as dist
 from elsewhere import IN_PROGRAMS, NO_VALUE
 from expressions import Evaluator
 from support import Trace
+from torch.distributed.tensor import Shard
 
 from framesmith.variables import Tracker, catalog
 from framesmith.variables.core import Lazy
@@ -210,6 +211,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "ThreadLocal": [Case("x", of(x=LOCAL), of(x=threading.local()))],
     "ContextVariableTracker": [Case("x", of(x=VARIABLE), of(x=OTHER_VARIABLE))],
+    "PlacementTracker": [Case("x", of(x=Shard(0)), of(x=Shard(1)))],
     "ProcessGroupTracker": [Case("x", of(x=GROUP), of(x=dist.ProcessGroup(0, 2)), lambda made: made.size())],
     "TokenTracker": [Case("x.set(1)", of(x=VARIABLE), of(x=OTHER_VARIABLE), lambda token: token.var.get())],
     "FunctionModule": [Case("x", of(x=torch._VF), of(x=torch))],

@@ -52,7 +52,12 @@ from framesmith.variables.callables import (
 )
 from framesmith.variables.core.registry import Registry
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.distributed import collectives, process_groups
+from framesmith.variables.distributed import (
+    collectives,
+    distributed_tensors,
+    placements,
+    process_groups,
+)
 from framesmith.variables.gradients import (
     backward_calls,
     grad_calls,
@@ -221,6 +226,8 @@ OBJECTS: Final[Family] = (
 )
 DISTRIBUTED: Final[Family] = (
     collectives.ROWS,
+    distributed_tensors.ROWS,
+    placements.ROWS,
     process_groups.ROWS,
 )
 GRAPH_NODES: Final[Family] = (arguments.ROWS,)

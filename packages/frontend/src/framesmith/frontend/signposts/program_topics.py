@@ -48,6 +48,7 @@ PROGRAM_TOPICS: Final = (
             ("process groups are known objects", "ProcessGroupTracker"),
             ("rank, world size: constants with a guard", "process_groups._register_question"),
             ("a collective is neither dropped nor run twice", "purity.is_collective"),
+            ("`DTensor`: its methods, and how it is laid out", "distributed_tensors._call"),
         ),
     ),
     Topic(

@@ -15,6 +15,9 @@ class KnownValue(Tracker, Generic[V]):
     override it.
     """
 
+    equals_itself: bool = False
+    """Whether `==` is known to be true of one object with itself, so that a container need not ask whether two are one."""
+
     def __init__(self, value: V, source: Source | None = None) -> None:
         self.value = value
         self.source = source

@@ -20,6 +20,7 @@ from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     CHANGING_VALUE,
     OPERATION_RAISES,
+    RANDOM_STATE,
     TENSOR_ITEM,
     UNSUPPORTED_ARGUMENT,
     UNSUPPORTED_VALUE,
@@ -27,7 +28,7 @@ from framesmith.graph.breaks.break_kinds import (
 from framesmith.graph.environment.default_devices import entered_modes
 from framesmith.graph.fakes.infer import CallKind, operation_name, translate
 from framesmith.graph.nodes.arguments import example
-from framesmith.graph.operations.purity import may_mutate
+from framesmith.graph.operations.purity import draws_otherwise_when_spread, may_mutate
 from framesmith.graph.python_numbers.number_calls import (
     find_factors,
     find_numbers,
@@ -251,6 +252,10 @@ def _call(
     # Asked at each operation, since a mode may be entered midway.
     check_modes(tx)
     check_replaced(tx, target)
+    if draws_otherwise_when_spread(
+        "call_method" if isinstance(target, str) else "call_function", target, args, kwargs
+    ):
+        raise GraphBreak(RANDOM_STATE, f"{target} of a tensor that is spread over processes")
     try:
         return _call_operation(tx, target, args, kwargs)
     except FakeFailure as failure:

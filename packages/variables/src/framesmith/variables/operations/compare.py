@@ -10,6 +10,7 @@ from framesmith.guards.class_lookup import derives
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.folding import fold, fold_with_builtin_part, foldable_operands
+from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.type_names import type_name
@@ -100,10 +101,19 @@ def equal(tx: TraceContext, left: Tracker, right: Tracker) -> bool | Tracker:
 
 
 def _asks_identity(left: Tracker, right: Tracker) -> bool:
-    """Whether the identity of the two matters: not for two containers, whose items are compared one by one."""
-    if left.is_run_time_number or right.is_run_time_number:
+    """Whether the identity of the two matters: not for two containers, whose items are compared one by one, nor for values
+    that equal themselves."""
+    if (
+        left.is_run_time_number
+        or right.is_run_time_number
+        or (_equals_itself(left) and _equals_itself(right))
+    ):
         return False
     return left.python_type not in _COMPARED_BY_ITEMS or right.python_type not in _COMPARED_BY_ITEMS
+
+
+def _equals_itself(operand: Tracker) -> bool:
+    return isinstance(operand, KnownValue) and operand.equals_itself
 
 
 def _check_numbers(tx: TraceContext, left: Tracker, right: Tracker) -> None:

@@ -3,6 +3,8 @@
 The tracker is in `subclasses.subclass_tensors`.
 """
 
+from collections.abc import Iterator
+from types import MemberDescriptorType
 from typing import Final
 
 import torch
@@ -11,12 +13,12 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNINITIALIZED, UNSUPPORTED_SUBCLASS
-from framesmith.graph.inputs.inputs import is_wrapper, parts_of
+from framesmith.graph.inputs.inputs import is_wrapper, parts_of, place_of_part
 from framesmith.graph.nodes.arguments import example
 from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Source
+from framesmith.guards.class_lookup import is_heap_type, resolution_order, type_dict
 from framesmith.guards.kinds import KeysAre, TensorIs, TypeIs
-from framesmith.guards.sources import InstanceItem
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.guards.words import a_type
 from framesmith.variables.core import TraceContext, Tracker
@@ -74,26 +76,35 @@ def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Track
 def guard_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> None:
     """Guard the class and metadata of a wrapper and of the tensors in it, and all else that it holds."""
     tx.guard(source, TensorIs.capture(value))
-    parts, held = parts_of(value), value.__dict__
+    parts = parts_of(value)
     # First, since a dictionary of a subclass of dict would run its code in the guards that follow.
     tx.guard(InstanceDict(source), TypeIs(dict))
     # All names, also those of plain values: `__torch_dispatch__` may ask for any of them.
-    tx.guard(InstanceDict(source), KeysAre(tuple(held)))
+    tx.guard(InstanceDict(source), KeysAre(tuple(value.__dict__)))
+    held = dict(_held(value))
     for name, found in held.items():
-        if (
-            name not in parts
-            and not tx.wrap(found, InstanceItem(source, name)).realize().is_python_constant()
-        ):
+        place = place_of_part(type(value), source, name)
+        if name not in parts and not tx.wrap(found, place).realize().is_python_constant():
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r}, which is no constant")
     for name in parts:
-        part, place = getattr(value, name), InstanceItem(source, name)
-        # A property or a slot would be read by code of the class in each call.
-        if not isinstance(part, torch.Tensor) or name not in value.__dict__:
+        # A property would be read by code of the class in each call.
+        if name not in held:
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds {name!r} elsewhere")
+        part, place = held[name], place_of_part(type(value), source, name)
+        assert isinstance(part, torch.Tensor)
         if is_wrapper(part):
             guard_wrapper(tx, part, place)
         else:
             tx.guard(place, TensorIs.capture(part))
+
+
+def _held(value: torch.Tensor) -> Iterator[tuple[str, object]]:
+    """What an instance holds in its dictionary and in slots of its classes."""
+    yield from value.__dict__.items()
+    for cls in resolution_order(type(value)):
+        for name, stored in type_dict(cls).items():
+            if isinstance(stored, MemberDescriptorType) and is_heap_type(cls):
+                yield name, stored.__get__(value)
 
 
 @ROWS.entry(WRAPPER_RESULT, None)

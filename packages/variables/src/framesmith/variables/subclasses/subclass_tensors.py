@@ -7,6 +7,7 @@ fields of C code ask its `__torch_function__`, where torch would; how, is in `su
 
 import operator
 from collections.abc import Callable, Hashable, Iterator
+from types import MemberDescriptorType
 from typing import Final, final
 
 import torch
@@ -17,8 +18,16 @@ from framesmith.graph.inputs.inputs import parts_of
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, overrides, static_lookup
 from framesmith.guards.words import a_type
-from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer, is_constant_type
+from framesmith.variables.core import (
+    PendingCall,
+    TraceContext,
+    Tracker,
+    Writer,
+    from_python,
+    is_constant_type,
+)
 from framesmith.variables.core.base import FieldDescriptor, NativeMethod
+from framesmith.variables.core.folding import BUILDERS
 from framesmith.variables.core.overrides import NAME, ask_operands, is_overridden, unless_declined
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS
@@ -213,10 +222,17 @@ class SubclassTensor(InstanceTracker):
                 tx, call_node(tx, getattr, (self.inner.graph_node(tx), name))
             )
         # What `__tensor_unflatten__` put into the fake of a result is in no tracker; constants can be read off.
-        held = None if self.source is not None or not self.parts else vars(self.inner.fake).get(name, MISSING)
-        if held is not None and held is not MISSING and is_constant_type(tx.registry, type(held)):
-            return Constant(held)
+        held = MISSING if self.source is not None or not self.parts else self._held_by_fake(name)
+        if is_constant_type(tx.registry, type(held)) or type(held) in tx.registry[BUILDERS]:
+            return from_python(tx, held)
         return super().begin_generic(tx, name)
+
+    def _held_by_fake(self, name: str) -> object:
+        """What the fake of a new wrapper holds in its dictionary or in a slot."""
+        descriptor = static_lookup(self.cls, name)
+        if isinstance(descriptor, MemberDescriptorType):
+            return descriptor.__get__(self.inner.fake)
+        return vars(self.inner.fake).get(name, MISSING)
 
     def change_generic(self, tx: TraceContext, name: str, value: Tracker | None) -> None:
         """As for any instance; breaks for a wrapper, whose `__torch_dispatch__` reads what it holds while tracing."""
