@@ -102,3 +102,43 @@ def test_what_is_disabled_is_not_compiled(name: str) -> None:
     given = DISABLED[name]()
     assert torch.equal(given(X), X)
     assert eager(given) is given and torch.equal(given(X), X)
+
+
+@pytest.mark.parametrize("disable", [torch.compiler.disable, torch._dynamo.disable])
+def test_a_function_that_is_disabled_inside_breaks_where_it_is_called(disable):
+    calls = []
+
+    def helper(x, factor=1):
+        """Its docstring."""
+        calls.append(is_traced())
+        return x * factor
+
+    def program(x):
+        disabled = disable(helper, reason="it counts")
+        x = x + 1
+        return disabled(x, factor=3) - 1, disabled.__name__, disabled.__doc__, disabled is helper
+
+    compiled = eager(program)
+    for _ in range(3):
+        expected, found = program(X), compiled(X)
+        assert torch.equal(found[0], expected[0]) and found[1:] == expected[1:]
+    assert not any(calls) and len(calls) == 6
+    (reason,) = frontend.explain(compiled)().breaks
+    assert reason.kind == "disabled-function" and reason.detail.endswith(
+        "helper is marked with torch.compiler.disable: it counts"
+    )
+
+
+def test_a_function_that_is_disabled_inside_and_not_called_leaves_as_one():
+    compiled = frontend.compile(
+        lambda x: (x + 1, torch.compiler.disable(plain)), backend="eager", fullgraph=True
+    )
+    first, second = compiled(X)[1], compiled(X)[1]
+    assert first is not second and first is not plain
+    assert torch.equal(eager(first)(X), X) and first.__name__ == "plain"
+
+
+@pytest.mark.parametrize("what", [Added(1), torch.sin, frontend.disable(plain), Scale().forward])
+def test_what_is_no_plain_function_is_disabled_natively(what):
+    program = lambda x: torch.compiler.disable(what)(x) + 1  # noqa: E731
+    assert torch.equal(eager(program)(X), program(X))

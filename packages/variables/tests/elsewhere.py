@@ -34,6 +34,7 @@ IN_PROGRAMS = {
     "FixedMethod": "a method of a process group that is called at once",
     "PlacementQuestion": "a method of a placement that is called at once",
     "SpecTracker": "what a tensor of several processes holds, which leaves the graph in the tensor alone",
+    "NewDisabled": "a function that is called natively",
     "WorkTracker": _GRAPH, "WaitMethod": _GRAPH,
     "InplaceMethod": "a method of `super()` that is called at once",
     "InferenceMode": _CONTEXT, "BlockMethod": _CONTEXT, "NativeContext": _CONTEXT, "NativeContextMethod": _CONTEXT, "ProfilerMark": _CONTEXT, "EndOfMark": _CONTEXT, "Switch": _CONTEXT,

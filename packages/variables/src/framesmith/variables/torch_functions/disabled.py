@@ -1,29 +1,87 @@
 """Functions that torch itself excludes from capture, or that import on first use, and annotations without an effect."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
-from typing import Final
+from typing import Final, final
 
 import torch
 from torch import _compile
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import DISABLED
+from framesmith.graph.breaks.break_kinds import DISABLED, NATIVE_CALL
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.callables.functions import DIRECTIVES, DISABLED_CODES, TRACED_ORIGINALS
+from framesmith.variables.callables.functions import (
+    DIRECTIVES,
+    DISABLED_CODES,
+    TRACED_ORIGINALS,
+    FunctionTracker,
+)
 from framesmith.variables.callables.polyfill_functions import polyfill_function
-from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
+from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker, Writer
+from framesmith.variables.core.base import Arguments, Keywords
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
+_NONE: Final = Constant(None)
+_TRUE: Final = Constant(True)
 
 # Every use of torch's decorator makes a closure over this one code object.
 for _constant in _compile._disable_dynamo.__code__.co_consts:
     if isinstance(_constant, CodeType) and _constant.co_name == "inner":
         ROWS.add(DISABLED_CODES, _constant, None)
+
+
+@final
+class NewDisabled(Tracker):
+    """A function that the traced program disables, such as torch's hooks of sharded modules at each call. It is only called, which breaks
+    the graph; `disable` itself runs behind it, as the call does."""
+
+    source = None
+
+    def __init__(self, function: FunctionTracker, reason: str | None) -> None:
+        self.function = function
+        self.reason = reason
+
+    @property
+    def python_type(self) -> type:
+        """That of a wrapper in Python."""
+        return FunctionType
+
+    def children(self) -> Iterator[Tracker]:
+        """The function."""
+        yield self.function
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker:
+        """It runs natively."""
+        value, reason = self.function.value, "" if self.reason is None else f": {self.reason}"
+        raise GraphBreak(
+            DISABLED, f"{value.__module__}.{value.__qualname__} is marked with torch.compiler.disable{reason}"
+        )
+
+    def reconstruct(self, writer: Writer) -> str:
+        """Disable the function."""
+        disable = writer.constant(torch.compiler.disable, "disable")
+        return writer.define(
+            self, f"{disable}({writer.value(self.function)}, reason={self.reason!r})", "disabled"
+        )
+
+
+@ROWS.entry(DIRECTIVES, ("torch._dynamo.decorators", "disable"))
+def disable(
+    tx: TraceContext, fn: Tracker = _NONE, recursive: Tracker = _TRUE, *, reason: Tracker = _NONE
+) -> Tracker:
+    """`torch.compiler.disable(function)`; of anything else, or of a function with marks, it runs natively."""
+    said, is_recursive = reason.realize(), recursive.realize()
+    is_plain = isinstance(fn, FunctionTracker) and not vars(fn.value)
+    if not is_plain or not isinstance(said, Constant) or not isinstance(is_recursive, Constant):
+        raise GraphBreak(NATIVE_CALL, "torch.compiler.disable()")
+    if is_recursive.value is not True or not isinstance(said.value, str | None):
+        raise GraphBreak(NATIVE_CALL, "torch.compiler.disable()")
+    assert isinstance(fn, FunctionTracker)
+    return NewDisabled(fn, said.value)
 
 
 def _trace_anyway(
