@@ -238,19 +238,23 @@ def make_parallel(name: str) -> nn.Module:
     return parallelize_module(model, MESHES[0], plan)
 
 
-def train(name: str, backend: str | None) -> tuple[list[float], int]:
-    """Losses of 20 steps, and the breaks of the compiled model."""
+def train(name: str, backend: str | None) -> tuple[list[float], list[tuple[int, int]]]:
+    """Losses of 20 steps; the breaks and graphs of the compiled model and the compiled step of its optimizer."""
     model = make_parallel(name)
-    called = model if backend is None else frontend.compile(model, backend=backend)
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), []
+    called, step_called = model, optimizer.step
+    if backend is not None:
+        called = frontend.compile(model, backend=backend)
+        step_called = frontend.compile(optimizer.step, backend=backend)
     for step in range(20):
         torch.manual_seed(step)
         loss = called(torch.randn(2, 4, 8)).square().mean()
         loss.backward()
-        optimizer.step()
+        step_called()
         optimizer.zero_grad()
         losses.append(loss.item())
-    return losses, 0 if backend is None else frontend.explain(called)().break_count
+    told = [] if backend is None else [frontend.explain(one)() for one in (called, step_called)]
+    return losses, [(one.break_count, one.graph_count) for one in told]
 
 
 def describe(value: object) -> object:
@@ -301,7 +305,8 @@ def outcomes(backend: str) -> dict[str, Any]:
                 found.append(observe(called, make(number)))
             if found[0] != found[1]:
                 differences.append([number, *map(repr, found)])
-        told[name] = [differences, frontend.explain(compiled)().break_count]
+        explained = frontend.explain(compiled)()
+        told[name] = [differences, explained.break_count, explained.graph_count]
     for name in PARALLEL:
         told[name] = [train(name, None)[0], *train(name, backend)]
     return told

@@ -12,7 +12,7 @@ from itertools import combinations
 import torch
 
 from framesmith.graph import CompiledSubgraph
-from framesmith.graph.inputs.inputs import parts_of
+from framesmith.graph.inputs.inputs import parts_of, place_of_part
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import (
     DistinctObjects,
@@ -23,7 +23,6 @@ from framesmith.guards.kinds import (
     TensorProperty,
 )
 from framesmith.guards.kinds.aliasing import base_relation, overlap_of, share_no_memory, storage_of
-from framesmith.guards.sources import InstanceItem
 from framesmith.variables.core import MutationLog, Tracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
@@ -66,7 +65,7 @@ def _memories(source: Source, value: torch.Tensor) -> Iterator[tuple[Source, tor
     """The tensor, or those in a wrapper, that have memory, with where they are read."""
     parts = parts_of(value)
     for name in parts:
-        yield from _memories(InstanceItem(source, name), getattr(value, name))
+        yield from _memories(place_of_part(type(value), source, name), getattr(value, name))
     if not parts and value.layout is torch.strided:
         yield source, value
 
