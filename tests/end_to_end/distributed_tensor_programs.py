@@ -22,6 +22,7 @@ from torch.distributed.tensor import (
     Shard,
     distribute_module,
     distribute_tensor,
+    ones,
 )
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -207,6 +208,11 @@ def a_check_over_all(x):
 @broken(lambda number: (torch.ones(4, 4),))
 def sent_to_all(x):
     return distribute_tensor(x, MESHES[0], [ROWS]) * 2
+
+
+@broken(lambda number: (spread(4, 4, seed=number),))
+def made_by_a_factory(x):
+    return x + ones(4, 4, device_mesh=x.device_mesh, placements=[ROWS])
 
 
 @plain(lambda number: (replicated(), spread(2, 4, at=EVERYWHERE, seed=number)))

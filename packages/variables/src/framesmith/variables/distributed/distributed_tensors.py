@@ -7,11 +7,13 @@ runs. Here: its methods in Python, each one node as well, since they compute wit
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Final
 
 import torch
+import torch.distributed.tensor
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import DTensor, distribute_tensor
+from torch.distributed.tensor import DTensor
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import NATIVE_CALL
@@ -74,12 +76,6 @@ def to_local(tx: TraceContext, self: Tracker, **kwargs: Tracker) -> Tracker:
     return local
 
 
-@ROWS.call(distribute_tensor)
-def distribute(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """It runs natively: it sends the data of the first process to the others."""
-    raise GraphBreak(NATIVE_CALL, "torch.distributed.tensor.distribute_tensor()")
-
-
 def _refuse(name: str, why: str) -> GraphBreak:
     return GraphBreak(NATIVE_CALL, f"DTensor.{name}(), {why}")
 
@@ -120,3 +116,18 @@ def _known(tx: TraceContext, operand: Tracker) -> object:
     found = operand.realize()
     mesh = _mesh_of(tx, found)
     return found.as_python_constant() if mesh is None else mesh
+
+
+def _run_natively(function: Callable[..., object]) -> None:
+    """A call of the function is one graph break, whatever it does inside."""
+
+    @ROWS.call(function)
+    def call(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        raise GraphBreak(NATIVE_CALL, f"torch.distributed.tensor.{function.__name__}()")
+
+
+# Those that make tensors by C code or random numbers, or send data of the first process to the others.
+for _name in torch.distributed.tensor.__all__:
+    _exported = getattr(torch.distributed.tensor, _name)
+    if type(_exported) is FunctionType:
+        _run_natively(_exported)

@@ -15,6 +15,7 @@ from torch.distributed.tensor.placement_types import _StridedShard
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards import Source
+from framesmith.guards.comparison import same_constant
 from framesmith.guards.kinds import EqualTo, TypeIs, WeaklyIdentical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer, from_python
@@ -136,6 +137,25 @@ def describe_spec(spec: object) -> object:
         return None
 
 
+@final
+class LayoutAsked:
+    """Asks whether another specification holds the same: True, or what it holds. Most hold the very tuples, which never change."""
+
+    __slots__ = ("__name__", "_description", "_fields")
+
+    def __init__(self, spec: DTensorSpec) -> None:
+        self.__name__: str = "layout"
+        self._fields = {name: value for name, value in vars(spec).items() if name not in _OF_NO_VALUE}
+        self._description = describe_spec(spec)
+
+    def __call__(self, spec: object) -> object:
+        held = vars(spec)
+        if all(held.get(name, held) is value for name, value in self._fields.items()):
+            return True
+        found = describe_spec(spec)
+        return same_constant(found, self._description) or found
+
+
 def _describe(value: object) -> object:
     if isinstance(value, tuple):
         return (type(value).__name__, *map(_describe, value))
@@ -161,13 +181,12 @@ def wrap_placement(tx: TraceContext, value: object, source: Source) -> Tracker:
 def wrap_spec(tx: TraceContext, value: object, source: Source) -> Tracker:
     """The specification of an existing tensor."""
     assert isinstance(value, DTensorSpec)
-    found = describe_spec(value)
-    if found is None:
+    if describe_spec(value) is None:
         raise GraphBreak(
             UNSUPPORTED_VALUE, f"{source.text()}, a specification with sizes or placements of other kinds"
         )
     tx.guard(source, TypeIs(DTensorSpec))
-    tx.guard(CallResult(source, describe_spec), EqualTo(found))
+    tx.guard(CallResult(source, LayoutAsked(value)), EqualTo(True))
     tx.guard(Attribute(source, _MESH), WeaklyIdentical.capture(value.mesh))
     return SpecTracker(value, source)
 
