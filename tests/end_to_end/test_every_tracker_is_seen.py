@@ -11,6 +11,8 @@ import pytest
 import torch
 import torch.distributed as dist
 from tests.end_to_end.support import check
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Shard
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
 
 from framesmith.variables import Tracker
@@ -165,13 +167,17 @@ def increase(x, *rest):
 
 
 GROUP = dist.ProcessGroup(0, 2)
+PLACEMENT = Shard(0)
+MESHES: list[DeviceMesh] = []
 
 
 @pytest.fixture(scope="module", autouse=True)
 def alone():
     """This process alone in a group."""
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    MESHES.append(init_device_mesh("cpu", (1,)))
     yield
+    MESHES.clear()
     dist.destroy_process_group()
 
 
@@ -182,7 +188,14 @@ def waited(x):
     return y
 
 
+def laid_out(x):
+    return x + 1, DTensor.from_local(x, MESHES[0], [PLACEMENT]).placements == (PLACEMENT,)
+
+
 PROGRAMS = {
+    "PlacementQuestion": (lambda x: x * PLACEMENT.is_shard(), X),
+    "SpecTracker": (laid_out, X),
+    "NewDisabled": (lambda x: torch.compiler.disable(waited)(x) + 1, X),
     "FixedMethod": (lambda x: x * GROUP.size(), X),
     "WorkTracker": (waited, X),
     "WaitMethod": (waited, X),
