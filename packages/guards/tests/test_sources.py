@@ -111,6 +111,9 @@ CASES: list[tuple[Source, list[object], list[object]]] = [
     (s.TensorSize(x, 1), [torch.ones(2, 3)], [torch.ones(2), 1]),
     (s.TensorStride(x, 1), [torch.ones(2, 3)], [torch.ones(2), 1]),
     (s.TensorStorageOffset(x), [torch.ones(2)[1:]], [1]),
+    (s.TensorSize(s.Unasked(x), 1), [torch.ones(2, 3)], [torch.ones(2), 1]),
+    (s.TensorStride(s.Unasked(x), 1), [torch.ones(2, 3)], [torch.ones(2), 1]),
+    (s.TensorStorageOffset(s.Unasked(x)), [torch.ones(2)[1:]], [1]),
     (s.Gradient(x), [torch.ones(1)], [1]),
     (s.parameter(s.submodule(x, "0"), "weight"), [MODULE], [THING, 1]),
     (s.buffer(s.submodule(x, "0"), "running_mean"), [MODULE], [THING, 1]),
@@ -157,6 +160,7 @@ def test_several_values_are_read_into_a_list():
 
 def test_the_battery_knows_every_source():
     known = {type(source) for source, _, _ in CASES} | {s.Own, s.ValuesOf}  # which have tests of their own
+    known.add(s.Unasked)  # beneath sizes only
     for name in sources.__all__:
         item = getattr(sources, name)
         if inspect.isclass(item) and item is not Source:

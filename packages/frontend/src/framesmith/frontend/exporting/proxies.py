@@ -15,7 +15,7 @@ from framesmith.frontend.errors import ExportError
 from framesmith.guards import Scope, Source
 from framesmith.guards.scope import Readable
 from framesmith.guards.sources.computed import Computed
-from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
+from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride, Unasked
 
 _OPERATORS: Final = {
     TensorSize: torch.ops.aten.sym_size.int,
@@ -79,6 +79,8 @@ class NodeScope:
             if isinstance(base, fx.Proxy):
                 dims = () if isinstance(source, TensorStorageOffset) else (source.dim,)
                 return self.tracer.create_proxy("call_function", operator, (base, *dims), {})
+        if isinstance(source, Unasked) and isinstance(of_tensor := self.value_of(source.base), fx.Proxy):
+            return of_tensor
         if isinstance(source, Computed):
             operands = [self.value_of(one) if isinstance(one, Source) else one for one in source.operands]
             # of an int that may differ; of numbers of the example it is a number

@@ -56,7 +56,7 @@ PROGRAM_TOPICS: Final = (
         ("tensor subclass", "wrapper subclass", "__torch_dispatch__", "jagged", "nested tensor"),
         (
             ("an existing one becomes an input of the graph", "wrap_tensor_subclass"),
-            ("one that wraps others, and what is guarded of it", "guard_wrapper"),
+            ("one that wraps others, and what is guarded of it", "guard_attributes"),
             ("one of the layout `torch.jagged`", "wrap_jagged"),
             ("what the trace knows of it", "SubclassTensor"),
             ("a call that asks no class", "call_unasked"),

@@ -45,11 +45,10 @@ def add_sizes_of_views(graph: Subgraph, inputs: Inputs, reliance: Reliance) -> N
 
 def _numbers(entry: Input) -> Iterator[tuple[Source, object]]:
     """The sizes, strides and offset of an input: where each is read, and what the trace has for it."""
-    assert entry.layout is not None
-    sizes, strides, offset = entry.layout
-    yield from ((TensorSize(entry.source, dim), number) for dim, number in enumerate(sizes))
-    yield from ((TensorStride(entry.source, dim), number) for dim, number in enumerate(strides))
-    yield TensorStorageOffset(entry.source), offset
+    _, source, (sizes, strides, offset) = next(entry.layouts())
+    yield from ((TensorSize(source, dim), number) for dim, number in enumerate(sizes))
+    yield from ((TensorStride(source, dim), number) for dim, number in enumerate(strides))
+    yield TensorStorageOffset(source), offset
 
 
 def _expression(number: object) -> Expression | None:

@@ -13,7 +13,7 @@ import torch._guards
 
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
-from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride
+from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride, Unasked
 
 NO_TRACE: Final = -1
 """In the place of the number of a trace: the source is a name only."""
@@ -116,4 +116,7 @@ def unwrap(source: object) -> Source | None:
     if kind == "STORAGE_OFFSET":
         return TensorStorageOffset(ours)
     member = getattr(source, "member", None)
-    return Attribute(ours, member) if isinstance(member, str) else None
+    if not isinstance(member, str):
+        return None
+    # a tensor in a wrapper, whose class is not asked either
+    return Unasked(Attribute(ours.base, member)) if isinstance(ours, Unasked) else Attribute(ours, member)

@@ -24,6 +24,7 @@ from framesmith.guards.class_lookup import resolution_order, static_lookup, type
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute, InstanceItem
+from framesmith.guards.sources.tensors import Unasked
 
 _NOT_A_NAME = re.compile(r"\W+", re.ASCII)
 _LONGEST = 60
@@ -52,6 +53,13 @@ class Input:
     example: object
     layout: Layout | None
     parts: tuple[tuple[Source, Layout], ...] = ()
+
+    def layouts(self) -> Iterator[tuple[Source, Source, Layout]]:
+        """For the tensor, and those in a wrapper: where it is, where its sizes are read without asking its class, and its layout."""
+        if self.layout is not None:
+            yield self.source, Unasked(self.source) if self.parts else self.source, self.layout
+        for place, layout in self.parts:
+            yield place, Unasked(place), layout
 
 
 def layout_of(fake: torch.Tensor) -> Layout:

@@ -39,23 +39,25 @@ def verify_numbers(inputs: Iterable[Input], guards: GuardSet) -> list[str]:
         if isinstance(entry.source, NewObject) and entry.layout is not None:
             continue  # the entry makes it with these sizes
         if entry.layout is not None:
-            for source, layout in ((entry.source, entry.layout), *entry.parts):
-                problems += _of_tensor(source, layout, claims, related)
+            for place, fields, layout in entry.layouts():
+                problems += _of_tensor(place, fields, layout, claims, related)
         # Without a value: the size of a tensor, read as an input. It is checked with that tensor.
         elif isinstance(entry.example, torch.SymInt | torch.SymFloat) and entry.value is not None:
             problems += _of_number(entry, claims, related)
     return problems
 
 
-def _of_tensor(source: Source, layout: Layout, claims: _Claims, related: set[Source]) -> Iterator[str]:
-    specs = [claim.spec for claim in claims.get(source, ()) if isinstance(claim, TensorIs)]
+def _of_tensor(
+    place: Source, fields: Source, layout: Layout, claims: _Claims, related: set[Source]
+) -> Iterator[str]:
+    specs = [claim.spec for claim in claims.get(place, ()) if isinstance(claim, TensorIs)]
     sizes, strides, _ = layout
     for dim, size in enumerate(sizes):
         held = any(spec.sizes is not None and spec.sizes[dim] == size for spec in specs)
-        yield from _problem(TensorSize(source, dim), size, held, related)
+        yield from _problem(TensorSize(fields, dim), size, held, related)
     for dim, stride in enumerate(strides):
         held = any(spec.strides is not None and spec.strides[dim] == stride for spec in specs)
-        yield from _problem(TensorStride(source, dim), stride, held, related)
+        yield from _problem(TensorStride(fields, dim), stride, held, related)
 
 
 def _problem(source: Source, number: object, held: bool, related: set[Source]) -> Iterator[str]:

@@ -42,7 +42,7 @@ from framesmith.graph.options import GraphOptions
 from framesmith.graph.shapes.dynamic_dims import Dim, DynamicDims
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
-from framesmith.guards.sources.tensors import Gradient, TensorSize
+from framesmith.guards.sources.tensors import Gradient, TensorSize, Unasked
 
 _Treatments: TypeAlias = Mapping[Dim, DimDynamic]
 _PLAIN: _Treatments = {
@@ -103,6 +103,12 @@ def _constraint(dynamic: DynamicDims, dim: int) -> StrictMinMaxConstraint | None
         vr=ValueRanges(low or 0, int_oo if high is None else high),
         warn_only=False,
     )
+
+
+def _place_of_sizes(source: Source, value: torch.Tensor) -> Source:
+    """Where the sizes of a tensor are read: the class of a wrapper is not asked."""
+    wraps: bool = is_traceable_wrapper_subclass(value)
+    return Unasked(source) if wraps else source
 
 
 def _nowhere() -> None:
@@ -191,7 +197,7 @@ class ShapeEnvAdapter:
 
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
         """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""
-        ours = self.names.wrap(source)
+        ours = self.names.wrap(_place_of_sizes(source, value))
         context = self._context(source, value, dynamic)
         first = self._fake_gradient(source, value, dynamic)
         self.plain_inputs.set_context(value, context)
@@ -201,7 +207,7 @@ class ShapeEnvAdapter:
         sizes: list[object] = list(fake.shape)
         for dim, size in enumerate(sizes):
             if isinstance(size, torch.SymInt) and free_unbacked_symbols(size):
-                self._origins[size.node.expr] = TensorSize(source, dim)
+                self._origins[size.node.expr] = TensorSize(_place_of_sizes(source, value), dim)
         self.drop_pending()  # symbols of an input are bound by the input, not by the next operation
         return fake
 
@@ -251,8 +257,9 @@ class ShapeEnvAdapter:
             }
             return SubclassSymbolicContext(
                 dynamic_sizes=sizes,
-                tensor_source=self.names.wrap(source),
+                tensor_source=self.names.wrap(_place_of_sizes(source, value)),
                 view_base_context=base_context,
+                constraint_sizes=[_constraint(dynamic, dim) for dim in range(value.dim())],
                 inner_contexts=inner,
             )
         return StatefulSymbolicContext(

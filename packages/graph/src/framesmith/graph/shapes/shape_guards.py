@@ -198,7 +198,7 @@ def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Exp
         if entry.layout is None:
             yield from _number(entry.source, entry.example)
             continue
-        for source, (sizes, strides, offset) in ((entry.source, entry.layout), *entry.parts):
+        for _, source, (sizes, strides, offset) in entry.layouts():
             if all(type(number) is int for number in (*sizes, *strides, offset)):
                 continue  # as nearly all parameters
             for dim, size in enumerate(sizes):

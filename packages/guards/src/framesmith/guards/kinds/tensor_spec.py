@@ -110,10 +110,10 @@ class TensorSpec(Comparable):
 
 
 def sizes_of(tensor: torch.Tensor) -> Dims | None:
-    """The sizes; None if the layout has none (nested), None in a dimension whose size is no plain int."""
+    """The sizes; None if the layout has none (nested), None in a dimension whose size is no plain int. No method of the class runs."""
     try:
         # Sizes of nested tensors are symbolic numbers of torch's own.
-        return tuple([size if type(size) is int else None for size in tensor.size()])
+        return tuple([size if type(size) is int else None for size in torch.Tensor.size(tensor)])
     except RuntimeError:
         return None
 
@@ -123,7 +123,7 @@ def strides_of(tensor: torch.Tensor) -> Dims | None:
     if tensor.layout is not torch.strided:
         return None
     try:
-        return tuple([stride if type(stride) is int else None for stride in tensor.stride()])
+        return tuple([stride if type(stride) is int else None for stride in torch.Tensor.stride(tensor)])
     except RuntimeError:
         return None
 

@@ -36,6 +36,7 @@ from framesmith.guards.sources.tensors import (
     TensorSize,
     TensorStorageOffset,
     TensorStride,
+    Unasked,
 )
 from framesmith.guards.sources.values import ValuesOf
 
@@ -70,6 +71,7 @@ __all__ = [
     "TensorSize",
     "TensorStorageOffset",
     "TensorStride",
+    "Unasked",
     "ValuesOf",
     "WeakReferent",
     "buffer",

@@ -4,13 +4,30 @@ They ask a value for tensor methods, so their guards are checked after the tenso
 """
 
 from dataclasses import dataclass
-from typing import final
+from typing import cast, final
 
 import torch
 
 from framesmith.guards.names import Names
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Unasked(Source):
+    """The sizes of a tensor (see `SizesUnasked`) whose class may override functions and methods; it is not asked."""
+
+    base: Source
+
+    def read(self, scope: Scope) -> object:
+        return SizesUnasked(scope.value_of(self.base))
+
+    def expression(self, names: Names) -> str:
+        return f"{names.constant(SizesUnasked, 'sizes_unasked')}({names.source(self.base)})"
+
+    def text(self) -> str:
+        return self.base.text()
 
 
 @final
@@ -106,6 +123,34 @@ class Gradient(Source):
         return f"{self.base.text()}.grad"
 
 
+@final
+class SizesUnasked:
+    """The sizes, strides and offset of a tensor, by the methods of `torch.Tensor` that its class may override."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: object) -> None:
+        # not `isinstance`, which reads `__class__`: that may be user code
+        if not issubclass(type(tensor), torch.Tensor):
+            raise AttributeError("no tensor, so it has no sizes")  # a miss
+        self._tensor = cast(torch.Tensor, tensor)
+
+    def size(self, dim: int) -> int:
+        """`torch.Tensor.size`."""
+        with torch._C.DisableTorchFunction():
+            return torch.Tensor.size(self._tensor, dim)
+
+    def stride(self, dim: int) -> int:
+        """`torch.Tensor.stride`."""
+        with torch._C.DisableTorchFunction():
+            return torch.Tensor.stride(self._tensor, dim)
+
+    def storage_offset(self) -> int:
+        """`torch.Tensor.storage_offset`."""
+        with torch._C.DisableTorchFunction():
+            return int(torch.Tensor.storage_offset(self._tensor))
+
+
 def read_gradient(tensor: object) -> object:
     """`tensor.grad` with no override asked; AttributeError (a miss) when the value is no tensor."""
     with torch._C.DisableTorchFunction():
@@ -114,5 +159,5 @@ def read_gradient(tensor: object) -> object:
 
 def call_tensor_method(tensor: object, method: str, *arguments: int) -> object:
     """`tensor.method(*arguments)`; AttributeError (a miss) when the value is no tensor."""
-    # Numbers of subclasses that override functions are never symbolic, since this would ask the class.
+    # Of a subclass that overrides functions the tensor is `Unasked`.
     return getattr(tensor, method)(*arguments)
