@@ -114,6 +114,7 @@ from framesmith.variables.subclasses import (
     dispatch,
     getters,
     mode_stack,
+    new_wrappers,
     probing,
     questions,
     subclass_inputs,
@@ -297,6 +298,7 @@ SUBCLASSES: Final[Family] = (
     mode_stack.ROWS,
     probing.ROWS,
     questions.ROWS,
+    new_wrappers.ROWS,
     subclass_inputs.ROWS,
     subclass_tensors.ROWS,
 )

@@ -100,6 +100,10 @@ def begin_init(
     """Call `__init__`; the caller receives the instance."""
     initializer = find(tx, instance.python_type, "__init__")
     assert initializer is not None
+    if isinstance(instance, InstanceTracker):
+        own = instance.begin_own_init(tx, initializer, args, kwargs)
+        if own is not None:
+            return own
     # It does nothing. Surplus arguments were refused in `plain_new`; with a `__new__` of its own CPython allows them.
     if initializer.value is object.__init__:
         return instance

@@ -122,6 +122,12 @@ class InstanceTracker(Tracker):
             return self.builtin_part.builtin_part_or_self(tx)
         return self if builtin_type(tx, self.cls) is None else self.unsupported("use of its content")
 
+    def begin_own_init(
+        self, tx: TraceContext, initializer: Found, args: Arguments, kwargs: Keywords
+    ) -> Tracker | None:
+        """What the call of the class gives, `__init__` included, where more is to be done than calling that; None elsewhere."""
+        return None
+
     # -- slots that the class fills with special methods -------------------------------------------
     has_special_methods = True
     special_attribute = object_slots.special_attribute

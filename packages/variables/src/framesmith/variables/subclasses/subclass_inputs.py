@@ -73,6 +73,11 @@ def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Track
     # From now on operations on fakes are made without asking: the trace has asked before.
     tx.graph.asks_no_subclass = True
     with torch._C.DisableTorchFunctionSubclass():
+        try:
+            parts_of(value)
+        except Exception as error:  # code of the class, on an instance that is not complete
+            text = f"__tensor_flatten__ of {source.text()} raises {a_type(type(error))}"
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, text) from error
         guard_attributes(tx, value, source)
         node = _make_input(tx, value, source)
         fake = example(node)

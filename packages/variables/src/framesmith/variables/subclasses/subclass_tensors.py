@@ -82,7 +82,8 @@ class SubclassTensor(InstanceTracker):
         super().__init__(cls, value, source, builtin_part=inner)
         self.inner = inner
         self.parts = parts_of(inner.fake)
-        self.shared: dict[str, Tracker] = {}  # parts that other wrappers may hold too: inputs by themselves
+        # Attributes with trackers of their own: parts that other wrappers may hold too, and what the program made it of.
+        self.shared: dict[str, Tracker] = {}
 
     def builtin_part_or_self(self, tx: TraceContext) -> Tracker:
         """The tensor itself: C code asks its class."""
@@ -216,15 +217,18 @@ class SubclassTensor(InstanceTracker):
 
     def begin_generic(self, tx: TraceContext, name: str) -> Tracker | PendingCall:
         """As for any instance; a tensor in a wrapper is read in the graph."""
-        # Inside of the graph the wrapper is one value, and its parts are computed by operations on it.
-        if name in self.parts and name not in self.own.pending and name not in self.own.deleted:
-            return self.shared.get(name) or wrap_result(
-                tx, call_node(tx, getattr, (self.inner.graph_node(tx), name))
-            )
-        # What `__tensor_unflatten__` put into the fake of a result is in no tracker; constants can be read off.
-        held = MISSING if self.source is not None or not self.parts else self._held_by_fake(name)
-        if is_constant_type(tx.registry, type(held)) or type(held) in tx.registry[BUILDERS]:
-            return from_python(tx, held)
+        if self.parts and name not in self.own.pending and name not in self.own.deleted:
+            if name in self.shared:
+                return self.shared[name]
+            # Inside of the graph the wrapper is one value, and its parts are computed by operations on it.
+            if name in self.parts:
+                return wrap_result(tx, call_node(tx, getattr, (self.inner.graph_node(tx), name)))
+            # What `__tensor_unflatten__` put into the fake of a result is in no tracker; constants can be read off.
+            held = MISSING if self.source is not None else self._held_by_fake(name)
+            if is_constant_type(tx.registry, type(held)) or type(held) in tx.registry[BUILDERS]:
+                return from_python(tx, held)
+            if held is not MISSING:
+                return self.unsupported(f"reading attribute {name!r}, which torch computed")
         return super().begin_generic(tx, name)
 
     def _held_by_fake(self, name: str) -> object:
