@@ -52,7 +52,8 @@ _UNARY: Final[dict[str, Callable[..., object]]] = {
 }
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
 """The function that computed a number, and its operands: trackers of numbers, or plain numbers."""
-_NOT_SYMBOLIC = frozenset({"<<", ">>", "&", "|", "^", "@"})
+_BITS = frozenset({"<<", ">>", "&", "|", "^"})
+"""Operators on the bits of ints, which Python computes: torch's expressions would take them for functions without rules."""
 _LARGE: Final = 100  # terms of an expression
 _DIVISIONS = frozenset({"/", "//", "%"})
 
@@ -209,13 +210,13 @@ class SymbolicNumber(GraphValue):
             return self._folded(tx, functions[symbol], other, swap)
         else:
             return None
-        if (
-            symbol in _NOT_SYMBOLIC
-            or bool in (self.python_type, type(operand))
-            or isinstance(operand, torch.SymBool)
-        ):
+        if symbol == "@" or bool in (self.python_type, type(operand)) or isinstance(operand, torch.SymBool):
             return self._folded(tx, functions[symbol], other, swap)
         pair = (other, self) if swap else (self, other)
+        if symbol in _BITS:
+            return compute_by_formula(tx, functions[symbol], *pair) or self._folded(
+                tx, functions[symbol], other, swap
+            )
         # As above: a quotient, or an operation with a float, would be one of sympy's real numbers.
         if not _is_of_ints(symbol, *pair):
             result = compute_by_formula(tx, functions[symbol], *pair)
@@ -234,7 +235,11 @@ class SymbolicNumber(GraphValue):
         return fold(tx, function, pair if swap else pair[::-1])
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
-        """Symbolic negation; `~` specializes on the value."""
+        """Symbolic negation; Python computes `~`, a bool is specialized."""
+        if symbol == "~" and self.python_type is int:
+            result = compute_by_formula(tx, operator.invert, self)
+            if result is not None:
+                return result
         if symbol == "~" or self.python_type is bool:
             return fold(tx, _UNARY[symbol], (specialize(tx, self),))
         return compute(tx, _UNARY[symbol], self)
