@@ -150,3 +150,19 @@ def test_a_parameter_that_wraps_others_has_plain_sizes():
         x = torch.randn(size, 2)
         assert torch.equal(compiled(x), Linear.forward(module, x))
     assert counting.graphs == 2
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_result_over_the_memory_of_a_wrapper_of_slices_is_there(backend):
+    def run(x):
+        return x.detach().add_(x.shape[0]).mul_(2)
+
+    compiled = frontend.compile(run, backend=backend)
+    for size in SIZES:
+        seen = []
+        for runs in (run, compiled):
+            memory = torch.arange(4.0 * (size + 2)).view(size + 2, 4)
+            x = TwoTensor(memory[1 : size + 1, :2], (memory * 3)[1 : size + 1, :2])
+            result = runs(x)
+            seen.append((show(result), show(x), result.a.data_ptr() == x.a.data_ptr(), memory.tolist()))
+        assert seen[0] == seen[1], size

@@ -195,7 +195,7 @@ class Recorder:
         refuse_inference_leaf(value, source.text(), self._reliance)
         if self.has_wrappers:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
-                check_wrappers(self._inputs, value, source.text())
+                check_wrappers(self._inputs, value, source.text(), self._reliance)
         dims = dynamic or DynamicDims.none()
         fake = self._inputs.recall(source)
         if fake is None:

@@ -280,9 +280,12 @@ def refuse_inference_leaf(value: torch.Tensor, name: str, reliance: Reliance) ->
         raise GraphBreak(BACKEND_LIMIT, f"{name}, which requires a gradient and was made in inference mode")
 
 
-def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str) -> None:
-    """Raise GraphBreak where a wrapper shares memory with another input: torch knows of no aliasing within them."""
+def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str, reliance: Reliance) -> None:
+    """Raise GraphBreak where a wrapper shares memory with another input: torch knows of no aliasing within them. AOTAutograd makes
+    a result over the memory of a wrapper as if the tensors in it began with their storages, so one in which some do not is left out."""
     wraps = bool(parts_of(value))
+    if wraps and any(part.storage_offset() != 0 for part in with_memory(value)) and not reliance.ask():
+        raise GraphBreak(BACKEND_LIMIT, f"{name}, which wraps a part of another tensor's memory")
     own = set(memories(value))
     for entry in known:
         other = entry.value
