@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 from torch.export import Dim
+from torch.testing._internal.two_tensor import TwoTensor
 
 from framesmith import frontend
 
@@ -566,3 +567,17 @@ def test_the_text_of_an_exported_module_is_that_of_its_graph() -> None:
     assert repr(exported).startswith("<Exported Linear.forward: 1 operation, ")
     assert str(exported).startswith(repr(exported)) and "linear" in str(exported)
     assert len(str(exported)) < 2000 and "recompute" not in str(exported)
+
+
+def test_what_a_tensor_holds_is_refused_with_its_name() -> None:
+    def noted(x):
+        return x * x.note
+
+    x = torch.ones(2)
+    x.note = 3
+    with pytest.raises(frontend.ExportError, match=r"depends on x\.note, which the tensor x holds"):
+        frontend.export(noted, x)
+    pair = TwoTensor(torch.ones(2, 2), torch.ones(2, 2))
+    for shapes in (None, {"x": {0: Dim("rows")}}):
+        with pytest.raises(frontend.ExportError, match=r"depends on x\.[ab], which the tensor x holds"):
+            frontend.export(lambda x: x * 2, pair, dynamic_shapes=shapes)

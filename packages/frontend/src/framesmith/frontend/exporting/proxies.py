@@ -15,6 +15,7 @@ from framesmith.frontend.errors import ExportError
 from framesmith.guards import Scope, Source
 from framesmith.guards.scope import Readable
 from framesmith.guards.sources.computed import Computed
+from framesmith.guards.sources.steps import InstanceItem
 from framesmith.guards.sources.tensors import TensorSize, TensorStorageOffset, TensorStride, Unasked
 
 _OPERATORS: Final = {
@@ -79,6 +80,12 @@ class NodeScope:
             if isinstance(base, fx.Proxy):
                 dims = () if isinstance(source, TensorStorageOffset) else (source.dim,)
                 return self.tracer.create_proxy("call_function", operator, (base, *dims), {})
+        # also of one that wraps other tensors: its class reads all that it holds
+        if isinstance(source, InstanceItem) and isinstance(self.value_of(source.base), fx.Proxy):
+            raise ExportError(
+                f"the program depends on {source.text()}, which the tensor {source.base.text()} holds; an exported graph takes tensors "
+                "without attributes: pass it as an argument of its own"
+            )
         if isinstance(source, Unasked) and isinstance(of_tensor := self.value_of(source.base), fx.Proxy):
             return of_tensor
         if isinstance(source, Computed):
