@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from tests.end_to_end.support import check
+from tests.end_to_end.wrapper_classes import Tagged
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Shard
 from torch.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
@@ -204,6 +205,7 @@ PROGRAMS = {
     "SymbolicNumber": (lambda x: x * x.shape[0], X),
     "ComputedNumber": (lambda x, n: x * (n[0] * 2.0), X, [1.5]),
     "SubclassTensor": (lambda x: (x.as_subclass(Labelled) + x).as_subclass(torch.Tensor), X),
+    "NewWrapper": (lambda x: Tagged(x, "tag").elem + x, X),
     "ArrayTracker": (lambda x, a: x + a.shape[0], X, numpy.ones(2)),
     "ArrayMethod": (lambda x, a: x + float(a.sum().item() > 0), X, numpy.ones(2)),
     "Conversion": (lambda x: x * x.shape[0].__int__(), X),
