@@ -14,6 +14,7 @@ from framesmith.guards.class_lookup import defines, owner_of
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import HasKey, KeysAre, LengthIs
 from framesmith.guards.sources import DictKeyAt, Item
+from framesmith.variables.builtin_types.absent_numbers import is_absent_number
 from framesmith.variables.builtin_types.dict_copies import (
     check_ordered_update,
     copy_default,
@@ -141,6 +142,10 @@ class DictTracker(Tracker):
         for stored, given in reversed(self.deferred_stores):
             if known_equal(tx, stored, key):
                 return DictItem(key, given)
+        # those that were looked up in the existing dict are among its keys
+        besides = [one.key for one in self.known_items.values() if self.is_complete or not one.original]
+        if is_absent_number(tx, key, self, None if self.is_complete else self.value, besides):
+            return None
         name = hash_key_of(tx, key, as_dict_key, self.cls)
         item = self.known_items.get(name)
         # a key that was deleted is missing, whatever the real dict still holds

@@ -228,3 +228,9 @@ def copy_in_order(content: AbstractSet[Hashable], values: list[object]) -> set[o
 def items_of_keys(keys: Iterable[Hashable], trackers: Mapping[int, Tracker]) -> Items:
     """The recipe of the items of a sequence, or of the keys of a dict, given by their item keys."""
     return Items(tuple(trackers[id(key)] for key in keys), isinstance(keys, dict))
+
+
+def choose_members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:
+    """The tracker of each item key in `content`, taken from the operands."""
+    # by identity: of two equal keys the operands may hold different objects, as 1 and True
+    return {key: next(each[id(key)] for each in trackers if id(key) in each) for key in content}

@@ -7,7 +7,7 @@ was changed in place) iteration breaks the graph.
 
 import operator
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, final
 
 from framesmith.graph import GraphBreak
@@ -16,6 +16,7 @@ from framesmith.guards import Source
 from framesmith.guards.comparison import is_plain_constant
 from framesmith.guards.kinds import EqualTo, HasKey, LengthIs
 from framesmith.guards.sources import CallResult, SetItemAt
+from framesmith.variables.builtin_types.absent_numbers import is_absent_number
 from framesmith.variables.builtin_types.sequences import raise_unhashable, reaches_itself
 from framesmith.variables.builtin_types.set_items import (
     in_order,
@@ -34,6 +35,7 @@ from framesmith.variables.builtin_types.set_recipes import (
     Recipe,
     SetChange,
     as_set_recipe,
+    choose_members,
     combine_recipes,
     copy_in_order,
     is_kept_by_update,
@@ -138,11 +140,12 @@ class SetTracker(Tracker):
         item = item.realize()
         if self.has_unread_items:
             self._check_readable(tx)
+        if is_absent_number(tx, item, self, None if self.is_complete else self.value, self.members.values()):
+            return False
         key = search_key(tx, item)
         if not self.is_complete and self.value is not None:
-            plain = isinstance(item, Constant) and is_plain_constant(item.value)
-            if plain and all(is_plain_constant(value) for value in iterate_natively(self.value)):
-                assert isinstance(item, Constant)
+            plain = all(is_plain_constant(value) for value in iterate_natively(self.value))
+            if plain and isinstance(item, Constant) and is_plain_constant(item.value):
                 # no code of the user runs: all are plain constants
                 found = item.value in self.value
                 tx.guard(self, HasKey(item.value, found))
@@ -235,7 +238,7 @@ class SetTracker(Tracker):
         # the real operation on item keys, with its rules for which operand is gone through
         result.content = operation(self.content, other.keys)
         result.order_known = mine.order_known and other.order_known
-        result.members = _members(result.content, mine.trackers, other.trackers)
+        result.members = choose_members(result.content, mine.trackers, other.trackers)
         result.record_construction(combine_recipes(operation, mine.recipe, other.recipe))
         return result
 
@@ -243,7 +246,7 @@ class SetTracker(Tracker):
         """A new set with the same members."""
         result, mine = SetTracker(None, cls), self.operand(tx)
         result.content = set(self.content) if cls is set else frozenset(self.content)
-        result.members = _members(result.content, mine.trackers)
+        result.members = choose_members(result.content, mine.trackers)
         result.order_known = mine.order_known
         result.record_construction(combine_recipes(cls, mine.recipe, None))
         return result
@@ -281,7 +284,7 @@ class SetTracker(Tracker):
         content = self.change(tx)
         getattr(set, UPDATES[symbol])(content, other.keys)
         self.log.append(SetChange(UPDATES[symbol], other.recipe))
-        self.members = _members(content, mine, other.trackers)
+        self.members = choose_members(content, mine, other.trackers)
         self.order_known = known and other.order_known and self.source is None
 
     def _update_by_itself(self, tx: TraceContext, symbol: str) -> None:
@@ -459,12 +462,6 @@ def search_key(tx: TraceContext, item: Tracker) -> Hashable:
         # `{1} in s` is true where `frozenset({1})` is: C code makes one when a set has no hash
         return frozenset(part.read_all(tx))
     return make_item_key(hash_key_of(tx, item, as_set_item))
-
-
-def _members(content: Content, *trackers: Mapping[int, Tracker]) -> dict[Hashable, Tracker]:
-    """The tracker of each item key in `content`, taken from the operands."""
-    # by identity: of two equal keys the operands may hold different objects, as 1 and True
-    return {key: next(each[id(key)] for each in trackers if id(key) in each) for key in content}
 
 
 def find_set_part(tx: TraceContext, tracker: Tracker) -> SetTracker | None:

@@ -9,7 +9,7 @@ with the same functions. A graph takes the finished number as an input (ADR 0011
 import math
 import operator
 from collections.abc import Callable, Hashable
-from typing import Final, Protocol, TypeAlias, final, runtime_checkable
+from typing import Final, TypeAlias, final
 
 import torch
 from torch import fx
@@ -20,6 +20,7 @@ from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import CallResult, Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, Writer, fold
+from framesmith.variables.core.computable import Computable, Number
 from framesmith.variables.core.unspecialized import break_on_changing_value, is_computed_unspecialized
 from framesmith.variables.graph_nodes.graph_values import (
     CONVERSIONS,
@@ -30,7 +31,6 @@ from framesmith.variables.graph_nodes.graph_values import (
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 
-Number: TypeAlias = int | float | bool
 Recipe: TypeAlias = tuple[Callable[..., object], tuple[Tracker, ...]]
 _NUMBERS: Final = (int, float, bool)
 # A larger formula is fixed to its value (ADR 0011): guards and entry would evaluate it in each call.
@@ -67,26 +67,6 @@ GRAPH_FUNCTIONS: Final[dict[Callable[..., object], Callable[..., object]]] = {
 _IN_GRAPH: Final[dict[Callable[..., object], Callable[..., object]]] = dict(
     [*zip(_GRAPHED, _GRAPHED, strict=True), (float, torch.sym_float), *GRAPH_FUNCTIONS.items()]
 )
-
-
-@runtime_checkable
-class Computable(Protocol):
-    """A number of the trace from which a formula may be built."""
-
-    @property
-    def formula(self) -> Source | None:
-        """Its source; None for a number that is known in the running graph only."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """The number of operations in its formula."""
-        ...
-
-    @property
-    def number(self) -> Number | None:
-        """The value in the traced call, if there is a formula. Reading it adds no guard."""
-        ...
 
 
 def declines_order(symbol: str, other: Tracker) -> bool:

@@ -296,6 +296,8 @@ def _identity(value: object) -> object:
 _CONVERSIONS: Final[dict[tuple[type, str], Callable[..., object]]] = {
     (int, "__int__"): _identity,
     (int, "__trunc__"): _identity,
+    (int, "__floor__"): _identity,
+    (int, "__ceil__"): _identity,
     (int, "__abs__"): abs,
     (int, "__float__"): torch.sym_float,
     (float, "__float__"): _identity,
