@@ -23,6 +23,7 @@ PROGRAMS = {
     "made": "train(optim.SGD(model.parameters(), 0.1), x)",
     "its state is read": "o = optim.Adam(model.parameters(), 0.1)\ntrain(o, x)\nreturn o.state_dict()",
     "several steps": "o = optim.AdamW(model.parameters(), 0.1)\nfor _ in range(2): train(o, x)\nreturn o.state_dict(), o.param_groups",
+    "steps that average": "o = optim.ASGD(model.parameters(), 0.1, t0=1)\nfor _ in range(3): train(o, x)\nreturn o.state_dict()",
     "made once": "if not kept: kept.append(optim.RAdam(model.parameters(), 0.1))\ntrain(kept[0], x)",
     "returned": "o = optim.SGD(model.parameters(), 0.1, momentum=0.9)\ntrain(o, x)\nreturn o.state, o.defaults, repr(o)",
     "with names": "o = optim.AdamW(model.named_parameters(), 0.1)\ntrain(o, x)\nreturn o.state_dict()",

@@ -2,7 +2,7 @@
 
     step.add_(1); rho = 5 - step.item(); rho > 5     decided on `5 - (step.item() + 1) > 5` of the call, guarded
 
-The formula follows the operations of the graph. It knows new tensors, additions in place, and arithmetic on numbers (`graph.numbers`);
+The formula follows the operations of the graph. It knows new tensors, additions and copies in place, and arithmetic on numbers (`graph.numbers`);
 anything else, and any other write to the memory, has no formula.
 """
 
@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.options import is_fixed
 from framesmith.graph.python_numbers import numbers
+from framesmith.graph.python_numbers.number_calls import with_numbers
 from framesmith.guards import Source
 from framesmith.guards.sources import Computed, TensorItem
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -41,7 +42,9 @@ _OF_NUMBERS: Final[Mapping[object, _Function]] = {
 }
 _FILLED: Final[Mapping[object, float]] = {torch.zeros: 0.0, torch.ones: 1.0}
 _TENSORS_OF: Final = (torch.tensor, torch.as_tensor)
+_AS_TENSOR: Final = with_numbers(torch.as_tensor, False)
 _COPIES: Final = ("clone", "detach")
+_COPYING: Final = "copy_"
 _ADDING: Final = ("add_", operator.iadd, torch._foreach_add_)
 
 
@@ -114,8 +117,12 @@ def _content(tx: TraceContext, node: object, end: fx.Node) -> _HeldNumber | None
         if found is None or not write < end:
             break
         # What shares the memory of a new tensor was made after it.
-        added = _added(tx, write, fake) if write > node else None
-        found = _combine(_ADD[fake.dtype], [found, added])
+        if not write > node:
+            return None
+        if write.op == "call_method" and write.target == _COPYING:
+            found = _copied(tx, write, fake)
+            continue
+        found = _combine(_ADD[fake.dtype], [found, _added(tx, write, fake)])
     return found
 
 
@@ -146,8 +153,20 @@ def _beginning(tx: TraceContext, node: fx.Node, fake: torch.Tensor) -> _HeldNumb
         return None
     if node.target in _TENSORS_OF and type(node.args[0]) in (int, float):
         return _HeldNumber(_rounded(node.args[0], fake.dtype), _rounded(node.args[0], fake.dtype))
+    if node.target is _AS_TENSOR:
+        return _combine(_ROUND[fake.dtype], [_number(tx, node.all_input_nodes[0])])
     filling = _FILLED.get(node.target)
     return None if filling is None else _HeldNumber(filling, filling)
+
+
+def _copied(tx: TraceContext, write: fx.Node, fake: torch.Tensor) -> _HeldNumber | None:
+    """What `tensor.copy_(other)` writes; None unless both are of one type, and the tensor is written as a whole."""
+    if len(write.args) != 2 or write.kwargs or not isinstance(write.args[0], fx.Node):
+        return None
+    into, other = write.args
+    if into.meta[EXAMPLE] is not fake or not isinstance(other, fx.Node):
+        return None
+    return _content(tx, other, write) if other.meta[EXAMPLE].dtype is fake.dtype else None
 
 
 def _added(tx: TraceContext, write: fx.Node, fake: torch.Tensor) -> _HeldNumber | None:
@@ -178,11 +197,17 @@ def _rounded(number: object, dtype: torch.dtype) -> float:
     return c_float(number).value if dtype is torch.float32 else float(number)
 
 
+def round_single(number: float) -> float:
+    """A number as float32."""
+    return c_float(number).value
+
+
 def add_rounded(left: float, right: float) -> float:
     """The sum of two numbers of float32, as float32."""
-    return c_float(left + right).value
+    return round_single(left + right)
 
 
+_ROUND: Final[Mapping[torch.dtype, _Function]] = {torch.float32: round_single, torch.float64: float}
 _ADD: Final[Mapping[torch.dtype, _Function]] = {torch.float32: add_rounded, torch.float64: operator.add}
 
 
