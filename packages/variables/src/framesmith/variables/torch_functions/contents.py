@@ -161,12 +161,10 @@ def _beginning(tx: TraceContext, node: fx.Node, fake: torch.Tensor) -> _HeldNumb
 
 def _copied(tx: TraceContext, write: fx.Node, fake: torch.Tensor) -> _HeldNumber | None:
     """What `tensor.copy_(other)` writes; None unless both are of one type, and the tensor is written as a whole."""
-    if len(write.args) != 2 or write.kwargs or not isinstance(write.args[0], fx.Node):
+    nodes = [one.meta[EXAMPLE] for one in write.args if isinstance(one, fx.Node)]
+    if len(nodes) != 2 or len(write.args) != 2 or write.kwargs or nodes[0] is not fake:
         return None
-    into, other = write.args
-    if into.meta[EXAMPLE] is not fake or not isinstance(other, fx.Node):
-        return None
-    return _content(tx, other, write) if other.meta[EXAMPLE].dtype is fake.dtype else None
+    return _content(tx, write.args[1], write) if nodes[1].dtype is fake.dtype else None
 
 
 def _added(tx: TraceContext, write: fx.Node, fake: torch.Tensor) -> _HeldNumber | None:
