@@ -1,6 +1,6 @@
 """The body of a higher-order operator: a Python function traced into a nested graph, from tensors to tensors.
 
-Shared by `torch.cond` and checkpointing. A body that does more than compute (a side effect, a change of a
+Shared by `torch.cond`, checkpointing and hooks. A body that does more than compute (a side effect, a change of a
 tensor, an operand as result) breaks the graph with the kind of break of the operator.
 """
 
@@ -178,13 +178,6 @@ def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTr
     if constants and isinstance(result, Constant):
         return []
     raise GraphBreak(kind, f"it gives a {result.describe()}")
-
-
-def describe_structure(result: Tracker) -> object:
-    """The nested structure of a result, without its tensors, to compare two results."""
-    if isinstance(result, TupleTracker | ListTracker):
-        return (result.python_type, *[describe_structure(item.realize()) for item in result.items])
-    return None
 
 
 def rebuild(result: Tracker, values: Iterator[Tracker]) -> Tracker:

@@ -23,6 +23,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.graph_nodes.results import evaluate, wrap_value
 from framesmith.variables.higher_order.bodies import body_input, count_versions, record_body
+from framesmith.variables.operations.truth import known_truth
 from framesmith.variables.polyfills import operator_bodies
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -39,6 +40,7 @@ REPEATED_BODY: Final = register(
 FLAT_RESULTS: Final = polyfill_function(operator_bodies.flat_results)
 FLAT_STEPS: Final = polyfill_function(operator_bodies.flat_steps)
 _NESTED: Final = polyfill_function(operator_bodies.nested)
+_IS_SAME: Final = polyfill_function(operator_bodies.is_same_structure)
 
 _REPEATED: Final = Use(is_transformed=True, is_repeated=True)
 _TORCH: Final = os.path.join(os.path.dirname(torch.__file__), "")
@@ -81,7 +83,17 @@ class FlatBody:
     def fill(self, tx: TraceContext, values: Sequence[Tracker]) -> Tracker:
         """The structure of the result with the values that the operator gives."""
         assert len(values) == len(self.leaves)
-        return run_pending(tx, _NESTED.bind(tx, [TupleTracker(values), self.structure], {}))
+        return fill_structure(tx, self.structure, values)
+
+
+def fill_structure(tx: TraceContext, structure: Tracker, values: Sequence[Tracker]) -> Tracker:
+    """A structure that a polyfill of `operator_bodies` found, with these leaves."""
+    return run_pending(tx, _NESTED.bind(tx, [TupleTracker(values), structure], {}))
+
+
+def is_same_structure(tx: TraceContext, structures: Sequence[Tracker]) -> bool:
+    """Whether two such structures are equal."""
+    return known_truth(tx, run_pending(tx, _IS_SAME.bind(tx, list(structures), {})))
 
 
 def check_caller(tx: TraceContext) -> None:

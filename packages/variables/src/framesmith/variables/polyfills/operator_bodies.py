@@ -28,6 +28,14 @@ def nested(leaves: Sequence[object], structure: TreeSpec) -> object:
     return tree_unflatten(leaves, structure)
 
 
+def is_same_structure(one: TreeSpec, other: TreeSpec) -> bool:
+    """Whether two structures are equal; their own `==` asks for the texts of the types."""
+    if one.type is not other.type or one.context != other.context or one.num_children != other.num_children:
+        return False
+    pairs = zip(one.children(), other.children(), strict=True)
+    return all(is_same_structure(left, right) for left, right in pairs)
+
+
 @contextmanager
 def annotate(annotation_dict: dict[str, object]) -> Iterator[None]:
     """`torch.fx.traceback.annotate`, which gives nodes that torch traces something to remember, and computes nothing."""
