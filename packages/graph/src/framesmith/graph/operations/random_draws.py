@@ -3,7 +3,7 @@
 Whether a graph draws any, and the operation that runs such a checkpoint.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import final
 
 import torch
@@ -16,7 +16,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from framesmith.graph.environment.silence import SILENCE
 from framesmith.graph.nodes.arguments import tensors_in
+from framesmith.graph.operations.purity import is_random
 from framesmith.graph.operations.selective_checkpoint import find_contexts
+
+
+def _nested_nodes(args: Sequence[object]) -> Iterator[fx.Node]:
+    """The nodes of the graphs that a higher-order operator is given, and of those in them."""
+    for one in args:
+        for module in one.modules() if isinstance(one, fx.GraphModule) else ():
+            if isinstance(module, fx.GraphModule):
+                yield from module.graph.nodes
 
 
 @final
@@ -24,16 +33,20 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's mod
     """Watches the operators that really run: `F.dropout(x, 0.0)` draws nothing, whatever its name says."""
 
     drawn = False
+    supports_higher_order_operators = True
 
     def __torch_dispatch__(
         self,
-        func: torch._ops.OpOverload,
+        func: torch._ops.OpOverload | torch._ops.HigherOrderOperator,
         types: object,
         args: tuple[object, ...] = (),
         kwargs: dict[str, object] | None = None,
     ) -> object:
         """Run it and note whether it draws random numbers."""
-        if torch.Tag.nondeterministic_seeded in func.tags and not _is_without_dropout(
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            # what it runs is not seen by a mode
+            self.drawn = self.drawn or any(map(is_random, _nested_nodes(args)))
+        elif torch.Tag.nondeterministic_seeded in func.tags and not _is_without_dropout(
             func, args, kwargs or {}
         ):
             self.drawn = True

@@ -16,13 +16,12 @@ from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example
 from framesmith.graph.nodes.subgraph import BODY, Use
 from framesmith.graph.operations.data_errors import fails_on_data
 from framesmith.graph.operations.purity import IMPURE
-from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
+from framesmith.variables.higher_order.transform_trees import leaves_of, walk, with_leaves
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -80,14 +79,13 @@ def trace_body(
     args: Sequence[Tracker],
     kwargs: Mapping[str, Tracker],
     kind: BreakKind,
-    *,
-    constants: bool = False,
 ) -> TracedBody:
-    """Trace a function into a nested graph; `constants` allows constants besides tensors in its result. Breaks the
-    graph for side effects and exceptions."""
+    """Trace a function into a nested graph; its result may hold constants besides tensors. Breaks the graph for side effects and
+    exceptions."""
     with record_body(tx, [function, *args, *kwargs.values()], kind) as recording:
         result = run_pending(tx, function.begin_call(tx, list(args), kwargs)).realize()
-        outputs = tuple(_tensors(result, kind, constants))
+        leaves = leaves_of(tx, result, kind)
+        outputs = tuple({id(leaf): leaf for leaf in leaves if isinstance(leaf, TensorTracker)}.values())
         for output in outputs:
             # A tensor from outside is lifted into the nested graph.
             recording.body.local(output.graph_node(tx))
@@ -169,23 +167,14 @@ def body_input(tx: TraceContext, recording: NestedRecording, fake: torch.Tensor,
     return tracker
 
 
-def _tensors(result: Tracker, kind: BreakKind, constants: bool) -> list[TensorTracker]:
-    if isinstance(result, TensorTracker):
-        return [result]
-    # Named tuples and other classes would come back as plain ones.
-    if isinstance(result, TupleTracker | ListTracker) and result.python_type in (tuple, list):
-        return [tensor for item in result.items for tensor in _tensors(item.realize(), kind, constants)]
-    if constants and isinstance(result, Constant):
-        return []
-    raise GraphBreak(kind, f"it gives a {result.describe()}")
+def check_containers(tx: TraceContext, body: TracedBody) -> None:
+    """Break the graph for a result with a container that was there before, or stands in it twice: eager gives that object."""
+    containers = [one for one in walk(tx, body.result) if not isinstance(one, TensorTracker | Constant)]
+    if any(one.source is not None for one in containers) or len({*map(id, containers)}) < len(containers):
+        raise GraphBreak(body.kind, "it gives a container that is there already, or one twice")
 
 
-def rebuild(result: Tracker, values: Iterator[Tracker]) -> Tracker:
-    """The structure of a body's result, filled with the values that the operator returns."""
-    if isinstance(result, TensorTracker):
-        return next(values)
-    if isinstance(result, Constant):
-        return result
-    assert isinstance(result, TupleTracker | ListTracker)
-    items = [rebuild(item.realize(), values) for item in result.items]
-    return TupleTracker(items) if isinstance(result, TupleTracker) else ListTracker(items)
+def rebuild(tx: TraceContext, body: TracedBody, values: Iterable[Tracker]) -> Tracker:
+    """The structure of a body's result, with the values that the operator returns for its outputs."""
+    found = {id(output): value for output, value in zip(body.outputs, values, strict=True)}
+    return with_leaves(tx, body.result, lambda leaf: found.get(id(leaf), leaf))

@@ -32,7 +32,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.skipped_frames import skip_frames
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.autograd_functions import APPLICATIONS
-from framesmith.variables.higher_order.bodies import rebuild, trace_body
+from framesmith.variables.higher_order.bodies import check_containers, rebuild, trace_body
 from framesmith.variables.higher_order.reentrant_checkpoints import check_operands, check_results
 from framesmith.variables.higher_order.selective_checkpoints import SelectivePolicy
 from framesmith.variables.higher_order.state_reads import StateReads
@@ -133,10 +133,11 @@ def _capture(
     reads.see([function, *args, *kwargs.values()])
     try:
         with tx.changes.watch_reads(reads):
-            body = trace_body(tx, function, args, kwargs, CHECKPOINT_KIND, constants=True)
+            body = trace_body(tx, function, args, kwargs, CHECKPOINT_KIND)
         if not body.outputs:
             raise GraphBreak(CHECKPOINT_KIND, "it gives no tensor")
         body.check_outputs(body.recording.lifted)
+        check_containers(tx, body)
         if reentrant:
             check_results(body)
         body.check_changes()  # not even of its own: backward may be in need of what was there before
@@ -149,7 +150,7 @@ def _capture(
     reads.keep(tensors_in(example(node)), contents=map(example, graph.lifted), step=tx.graph.step)
     results = wrap_result(tx, node)
     assert isinstance(results, TupleTracker)
-    return rebuild(body.result, iter(results.items))
+    return rebuild(tx, body, results.items)
 
 
 def _record_checkpoint(

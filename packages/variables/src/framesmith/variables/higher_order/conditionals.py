@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import torch
+from torch import fx
 
 from framesmith.graph import BreakKind, GraphBreak, example, register, unify
 from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
@@ -17,7 +18,6 @@ from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.graph_values import NodeOrNumber
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.bodies import TracedBody, record_body
 from framesmith.variables.higher_order.flat_bodies import FLAT_RESULTS, fill_structure, is_same_structure
@@ -72,7 +72,7 @@ class _Branch:
     leaves: tuple[TensorTracker | Constant, ...]
     structure: Tracker
 
-    def outputs(self, tx: TraceContext) -> list[NodeOrNumber]:
+    def outputs(self, tx: TraceContext) -> list[fx.Node | int | None]:
         """What the nested graph gives."""
         return [
             leaf.graph_node(tx) if isinstance(leaf, TensorTracker) else _int(leaf) for leaf in self.leaves

@@ -27,6 +27,18 @@ def leaves_of(tx: TraceContext, value: Tracker, kind: BreakKind) -> Iterator[Lea
         raise GraphBreak(kind, f"it gives a {value.describe()}")
 
 
+def walk(tx: TraceContext, value: Tracker) -> Iterator[Tracker]:
+    """Everything in such a structure: itself, containers and leaves."""
+    value = value.realize()
+    yield value
+    if isinstance(value, TupleTracker | ListTracker):
+        for item in value.items:
+            yield from walk(tx, item)
+    elif isinstance(value, DictTracker):
+        for _, item in value.items(tx):
+            yield from walk(tx, item)
+
+
 def with_leaves(tx: TraceContext, value: Tracker, replace: Callable[[Leaf], Tracker]) -> Tracker:
     """A new structure with other leaves."""
     value = value.realize()
