@@ -117,6 +117,8 @@ class MutationLog(Generic[V]):
 
     `readers` are told what the trace reads while they watch; `native_reads` are those of Python code that the graph runs as it is.
 
+    `awaited_gradients`: tensors, by `id`, to which the backward pass that is traced gives a gradient at a time that is not known.
+
     `launches` are what the trace began and another step has to end.
 
     `version` grows with every change to any tracker, new objects included: two equal versions mean that nothing
@@ -136,6 +138,7 @@ class MutationLog(Generic[V]):
         self.exact_identities = False
         self.has_identity_keys = False
         self.has_number_keys = False
+        self.awaited_gradients: frozenset[int] = frozenset()
         self.has_state_numbers = False
         self.says_compiling = True
         self.was_told_compiling = False
@@ -195,6 +198,15 @@ class MutationLog(Generic[V]):
             yield noted
         finally:
             self._watching.pop()
+
+    @contextmanager
+    def await_gradients(self, tensors: Iterable[V]) -> Iterator[None]:
+        """Nothing may read the gradients of these tensors while the `with` block runs."""
+        before, self.awaited_gradients = self.awaited_gradients, frozenset(map(id, tensors))
+        try:
+            yield
+        finally:
+            self.awaited_gradients = before
 
     @contextmanager
     def watch_reads(self, reader: ReadWatcher[V]) -> Iterator[None]:

@@ -99,9 +99,12 @@ def _run_backward(
     former = [_read_former(tx, leaf) for leaf in leaves]
     hooks = [find_hooks(tx, leaf) for leaf in leaves]
     for leaf, those in zip(leaves, hooks, strict=True):
-        for hook in those:
-            trace_hook(tx, hook, leaf)  # called for its checks
-    lend_hooks(tx)
+        # a hook is called before its tensor gets the gradient, and before or after others get theirs
+        with tx.changes.await_gradients(one for one in leaves if one is not leaf):
+            for hook in those:
+                trace_hook(tx, hook, leaf)  # called for its checks
+    with tx.changes.await_gradients(leaves):
+        lend_hooks(tx)
     keep = Constant(False) if retain_graph is None or _is_none(retain_graph) else retain_graph
     # A leaf may have no part in the value, which `backward()` allows.
     options = {"retain_graph": keep, "allow_unused": Constant(True)}

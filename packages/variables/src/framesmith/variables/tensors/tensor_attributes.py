@@ -161,6 +161,8 @@ def read_grad_fn(tx: TraceContext, tensor: TensorTracker) -> Tracker:
 def read_grad(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """The gradient of an input, wrapped as an input itself; None
     for a leaf created in the trace; else breaks the graph."""
+    if id(tensor) in tx.changes.awaited_gradients:
+        raise GraphBreak(TENSOR_INTERNALS, "Tensor.grad, read by a hook in the backward pass that gives it")
     if "grad" in tensor.own:
         stored = tensor.own["grad"]
         assert stored is not None
