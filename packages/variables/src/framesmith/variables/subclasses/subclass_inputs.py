@@ -110,7 +110,12 @@ def _dims(
     own = tx.wrap.policy.dynamic_dims(source, value)
     dims = {**own.dims, **inherited}
     parts = {
-        name: _dims(tx, part, place_of_part(type(value), source, name), dims if part.dim() == value.dim() else _NOTHING)
+        name: _dims(
+            tx,
+            part,
+            place_of_part(type(value), source, name),
+            dims if part.dim() == value.dim() else _NOTHING,
+        )
         for name in parts_of(value)
         if isinstance(part := getattr(value, name), torch.Tensor)
     }
