@@ -38,6 +38,7 @@ REFUSED = {
     "one tensor twice": "lambda x: (x + 1,) * 2, lambda x: (x.sin(), x.cos())",
     "a view of an operand": "lambda x: {'a': x.t()}, lambda x: {'a': x.t() * 2}",
     "views of one tensor": "lambda x: x @ V + W[1, 1], lambda x: x @ V - W[1, 1]",
+    "the operand, written to": "torch.relu_, torch.cos",
     "an effect": "lambda x: [print('yes'), x + 1][1], lambda x: x - 1",
 }
 

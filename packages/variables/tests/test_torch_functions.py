@@ -7,7 +7,6 @@ from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
 from framesmith.variables.builtin_types.lists import ListTracker
-from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import from_python
 
 X = torch.randn(3, 4)
@@ -199,28 +198,6 @@ def test_a_generator_is_an_input():
         result = trace.call(torch.rand, 3, generator=trace.g)
         found = trace.run(result)[0]
     assert same(found, torch.rand(3, generator=torch.Generator().manual_seed(1)))
-
-
-def test_cond_chooses_when_the_graph_runs():
-    with Trace(x=X, p=torch.tensor(True)) as trace:
-        result = trace.call(
-            torch.cond, trace.p, trace.wrap(torch.sin), trace.wrap(torch.cos), TupleTracker([trace.x])
-        )
-        trace.close()
-        compiled = trace.recorder.finish([result.output_node()])
-    arguments = {"x": X, "p": torch.tensor(True)}
-    for flag, expected in ((True, X.sin()), (False, X.cos())):
-        arguments["p"] = torch.tensor(flag)
-        assert same(compiled.call(*[arguments[source.text()] for source in compiled.inputs])[0], expected)
-
-
-def test_cond_with_a_branch_that_returns_its_operand_breaks():
-    with Trace(x=X, p=torch.tensor(True)) as trace:
-        with pytest.raises(GraphBreak, match="operand"):
-            trace.call(
-                torch.cond, trace.p, trace.wrap(torch.relu_), trace.wrap(torch.cos), TupleTracker([trace.x])
-            )
-        assert trace.nodes == []
 
 
 @pytest.mark.parametrize(("name", "keyword"), [("addcdiv", "value"), ("addcmul_", "value")])

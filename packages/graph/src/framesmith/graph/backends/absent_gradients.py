@@ -71,7 +71,7 @@ def drop_absent(
     """The call, after which a backward pass gives no gradient to inputs that it does not lead to."""
     if not reached:
         return call
-    absent: _Absent | None = None
+    absent: _ReachedInputs | None = None
 
     def run(*values: object) -> tuple[object, ...]:
         nonlocal absent
@@ -80,7 +80,7 @@ def drop_absent(
         if node is not None:
             if absent is None:
                 # How the backend's function takes the values is the same in each call.
-                absent = _Absent.of(node, results, values, reached)
+                absent = _ReachedInputs.of(node, results, values, reached)
             if not any(getattr(values[place], _HOOKS[0]) for place in absent.computed):
                 node.register_hook(absent.drop)
         return results
@@ -100,7 +100,7 @@ def _node_of(results: Sequence[object], positions: Mapping[int, object]) -> Node
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Absent:
+class _ReachedInputs:
     """The gradients that a node gives, by the gradients that it gets: `inputs[i]` are the results that lead to the i-th; what is not in
     there is always given. `known` are the results, numbered as the node's, `computed` the positions of the
     values that are no leaves and that not all results lead to."""
@@ -116,7 +116,7 @@ class _Absent:
         results: Sequence[object],
         values: Sequence[object],
         reached: Mapping[int, frozenset[int]],
-    ) -> "_Absent":
+    ) -> "_ReachedInputs":
         """What is known of this node, after a call with these values."""
         numbers = {
             position: result.output_nr

@@ -8,7 +8,7 @@ _TOLERANCE = 1e-6
 
 def check_symmetric(self: _Symmetric, value: torch.Tensor) -> torch.Tensor:
     """For each matrix, whether it is symmetric; where one is not square, whether it is square."""
-    square: torch.Tensor = super(_Symmetric, self).check(value)  # type: ignore[no-untyped-call]
+    square = _ask(super(_Symmetric, self), value)
     if value.shape[-2] != value.shape[-1] and square.numel() > 0:
         return square
     symmetric = torch.isclose(value, value.mT, atol=_TOLERANCE).all(-2).all(-1)
@@ -17,7 +17,7 @@ def check_symmetric(self: _Symmetric, value: torch.Tensor) -> torch.Tensor:
 
 def check_positive_semidefinite(self: _PositiveSemidefinite, value: torch.Tensor) -> torch.Tensor:
     """For each matrix, whether its eigenvalues are at least 0; where one is not symmetric, whether it is symmetric."""
-    symmetric: torch.Tensor = super(_PositiveSemidefinite, self).check(value)  # type: ignore[no-untyped-call]
+    symmetric = _ask(super(_PositiveSemidefinite, self), value)
     if value.shape[-2] != value.shape[-1]:
         return symmetric
     # Values that are not looked at, as nan, may have no eigenvalues.
@@ -29,7 +29,12 @@ def check_positive_semidefinite(self: _PositiveSemidefinite, value: torch.Tensor
 
 def check_positive_definite(self: _PositiveDefinite, value: torch.Tensor) -> torch.Tensor:
     """For each matrix, whether it has a Cholesky decomposition; where one is not symmetric, whether it is symmetric."""
-    symmetric: torch.Tensor = super(_PositiveDefinite, self).check(value)  # type: ignore[no-untyped-call]
+    symmetric = _ask(super(_PositiveDefinite, self), value)
     if value.shape[-2] != value.shape[-1]:
         return symmetric
     return torch.where(symmetric.all(), torch.linalg.cholesky_ex(value).info.eq(0), symmetric)
+
+
+def _ask(constraint: object, value: torch.Tensor) -> torch.Tensor:
+    checked: torch.Tensor = getattr(constraint, "check")(value)  # noqa: B009  # torch leaves it without annotations
+    return checked
