@@ -159,3 +159,17 @@ def test_a_hook_of_what_is_not_reached_is_given_a_tensor(given):
     # Eager does not run the hook of `b`.
     assert sorted(seen) == [[0.0, 0.0], [2.0, 2.0]]
     assert leaf.grad.tolist() == [2.0, 2.0]
+
+
+def in_two_graphs(x, y):
+    h = x.sin()
+    print("between")
+    return h * 2, y * 3
+
+
+def test_a_graph_before_the_last_one_gives_none_either(capsys):
+    compiled = frontend.compile(in_two_graphs, backend="aot_eager")
+    for choice in (0, 1, 1, 0):
+        x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        compiled(x, y)[choice].sum().backward()
+        assert (x.grad is None, y.grad is None) == (choice == 1, choice == 0)

@@ -48,6 +48,36 @@ class Tagged(torch.Tensor):
         return return_and_correct_aliasing(func, args, kwargs, result)
 
 
+class Pair(torch.Tensor):
+    """Two tensors of one size, which need not differ; it never requires a gradient."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, a, b):
+        return torch.Tensor._make_wrapper_subclass(cls, a.size(), dtype=a.dtype, device=a.device)
+
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __repr__(self):
+        return f"Pair({self.a}, {self.b})"
+
+    def __tensor_flatten__(self):
+        return ["a", "b"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, parts, context, outer_size, outer_stride):
+        return cls(parts["a"], parts["b"])
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def run(name):
+            return func(*pytree.tree_map_only(cls, lambda one: getattr(one, name), args), **(kwargs or {}))
+
+        return cls(run("a"), run("b"))
+
+
 class Asked(Tagged):
     """Notes what its class and its methods are asked."""
 

@@ -6,13 +6,12 @@ did. `distinct_contents`: what the guards read out of a tensor is not written be
 is guarded when they are wrapped; the answer of `is`, guarded where it was asked for; the claims, in `guards.kinds.aliasing`.
 """
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import torch
 
 from framesmith.graph import CompiledSubgraph
-from framesmith.graph.inputs.inputs import parts_of, place_of_part
+from framesmith.graph.inputs.inputs import memories_of
 from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.kinds import (
     DistinctObjects,
@@ -61,15 +60,6 @@ def _distinct(sources: dict[type, list[Source]], reason: Reason) -> list[Guard]:
     ]
 
 
-def _memories(source: Source, value: torch.Tensor) -> Iterator[tuple[Source, torch.Tensor]]:
-    """The tensor, or those in a wrapper, that have memory, with where they are read."""
-    parts = parts_of(value)
-    for name in parts:
-        yield from _memories(place_of_part(type(value), source, name), getattr(value, name))
-    if not parts and value.layout is torch.strided:
-        yield source, value
-
-
 def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object) -> list[Guard]:
     """Inputs of a graph that writes to some of them share memory exactly as they did in the example.
 
@@ -83,7 +73,7 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
     with torch._C.DisableTorchFunction():  # no subclass is asked
         for source in graph.inputs:
             # inputs that are numbers have no memory
-            for place, value in _memories(source, found[source]) if source in found else ():
+            for place, value in memories_of(source, found[source]) if source in found else ():
                 values[place] = value
                 groups.setdefault(storage_of(value), []).append(place)
     guards = [

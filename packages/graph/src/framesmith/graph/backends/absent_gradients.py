@@ -33,13 +33,11 @@ def find_reached(
     graph: fx.Graph, used: Sequence[Input], written: Collection[Source]
 ) -> dict[int, frozenset[int]]:
     """For each result of a closed graph, by its position, the positions of the inputs to which a backward pass from it leads, or may
-    lead. Nothing where that is the same for all."""
+    lead. Nothing where no result requires gradients."""
     results = cast(Sequence[fx.Node], graph.output_node().args[0])
     ends = {
         position: one for position, node in enumerate(results) if (one := _differentiated(node)) is not None
     }
-    if len(ends) < 2:
-        return {}
     # What the graph writes to has another history by now: such an input may be reached by all.
     places = {
         place: one
@@ -48,9 +46,10 @@ def find_reached(
     }
     try:
         found = reached_places(list(ends.values()), list(places.values()))
-    except RuntimeError:  # torch fails to say for a view of what has become a leaf
-        return {}
-    if len(set(found)) == 1:
+    except (
+        RuntimeError,
+        AssertionError,
+    ):  # torch fails to say for views made without history, or of what has become a leaf
         return {}
     numbers, others = list(places), frozenset(range(len(used))).difference(places)
     return {
@@ -103,7 +102,7 @@ def _node_of(results: Sequence[object], positions: Mapping[int, object]) -> Node
 class _ReachedInputs:
     """The gradients that a node gives, by the gradients that it gets: `inputs[i]` are the results that lead to the i-th; what is not in
     there is always given. `known` are the results, numbered as the node's, `computed` the positions of the
-    values that are no leaves and that not all results lead to."""
+    values that are no leaves."""
 
     known: frozenset[int]
     inputs: Mapping[int, frozenset[int]]
@@ -129,16 +128,15 @@ class _ReachedInputs:
             for number, edge in enumerate(map(_edge, node.next_functions))
             if edge in places
         }
-        everywhere = frozenset.intersection(*reached.values())
-        computed = tuple(
-            place for edge, place in places.items() if not isinstance(edge, int) and place not in everywhere
-        )
+        computed = tuple(place for edge, place in places.items() if not isinstance(edge, int))
         return cls(frozenset(numbers.values()), inputs, computed)
 
     def drop(self, given: _Gradients, got: _Gradients) -> _Gradients | None:
         """The gradients that the node gives, without those that eager does not give; None to leave them as they are."""
         defined = {number for number, one in enumerate(got) if one is not None}
-        absent = {number for number, ends in self.inputs.items() if ends.isdisjoint(defined)}
+        # Behind another graph, which gives no gradient to any result of this one, nothing is reached at all.
+        ends = self.inputs if defined else dict.fromkeys(range(len(given)), frozenset[int]())
+        absent = {number for number, leading in ends.items() if leading.isdisjoint(defined)}
         if not defined <= self.known or not absent:
             return None
         node = torch._C._current_autograd_node()

@@ -252,6 +252,15 @@ def place_of_part(cls: type, wrapper: Source, name: str) -> Source:
     return Attribute(wrapper, name) if is_slot else InstanceItem(wrapper, name)
 
 
+def memories_of(source: Source, value: torch.Tensor) -> Iterator[tuple[Source, torch.Tensor]]:
+    """The tensor, or those in a wrapper, that have memory, with where they are read."""
+    parts = parts_of(value)
+    for name in parts:
+        yield from memories_of(place_of_part(type(value), source, name), getattr(value, name))
+    if not parts and value.layout is torch.strided:
+        yield source, value
+
+
 def _own_parts(value: torch.Tensor) -> tuple[str, ...]:
     """The names of the tensors that no other one shares. Those that say where the components of jagged ones are may be shared: they are
     inputs by themselves, to which no operation writes."""

@@ -17,12 +17,13 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNINITIALIZED, UNSUPPORTED_SUBCLASS
 from framesmith.graph.fakes.fake_wrappers import adds_attributes
-from framesmith.graph.inputs.inputs import is_wrapper, parts_of, place_of_part
+from framesmith.graph.inputs.inputs import is_wrapper, memories_of, parts_of, place_of_part
 from framesmith.graph.nodes.arguments import example
 from framesmith.graph.shapes.dynamic_dims import Dim, DynamicDims
-from framesmith.guards import Source
+from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.class_lookup import is_heap_type, resolution_order, static_lookup, type_dict
-from framesmith.guards.kinds import EqualTo, KeysAre, TensorIs, TypeIs
+from framesmith.guards.kinds import DistinctStorages, EqualTo, KeysAre, TensorIs, TypeIs
+from framesmith.guards.kinds.aliasing import storage_of
 from framesmith.guards.sources import CallResult
 from framesmith.guards.sources.steps import InstanceDict
 from framesmith.guards.words import a_type
@@ -83,6 +84,7 @@ def wrap_wrapper(tx: TraceContext, value: torch.Tensor, source: Source) -> Track
         fake = example(node)
         assert isinstance(fake, torch.Tensor)
         guard_sizes(tx, value, source, fake)
+        guard_memories(tx, value, source)
     tracker = make_subclass_tensor(tx, cls, TensorTracker(node, fake, cls, source, value), value, source)
     tx.changes.results[id(fake)] = tracker
     return tracker
@@ -182,6 +184,21 @@ def guard_sizes(tx: TraceContext, value: torch.Tensor, source: Source, fake: tor
     for name in parts_of(value):
         place = place_of_part(type(value), source, name)
         guard_sizes(tx, getattr(value, name), place, getattr(fake, name))
+
+
+def guard_memories(tx: TraceContext, value: torch.Tensor, source: Source) -> None:
+    """Guard that the tensors in a wrapper share no memory, as those in its fake do not; they, and gradients of their own, break the graph."""
+    held = dict(memories_of(source, value))
+    if len({storage_of(part) for part in held.values()}) < len(held):
+        raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds memory more than once")
+    # A backend takes the wrapper apart, and differentiates it as a whole.
+    if not value.requires_grad and not tx.graph.runs_as_captured:
+        own = [place.text() for place, part in held.items() if part.requires_grad]
+        if own:
+            raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{own[0]} requires gradients, which its wrapper does not")
+    if len(held) > 1:
+        reason = Reason("a tensor wraps them, each by itself", None)
+        tx.guards.add(Guard.relation(DistinctStorages(tuple(held)), reason))
 
 
 @ROWS.entry(WRAPPER_RESULT, None)

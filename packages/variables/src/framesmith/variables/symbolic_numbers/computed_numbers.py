@@ -21,6 +21,7 @@ from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import CallResult, Computed, TensorSize
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, Writer, fold
 from framesmith.variables.core.computable import Computable, Number
+from framesmith.variables.core.constant import is_nan
 from framesmith.variables.core.unspecialized import break_on_changing_value, is_computed_unspecialized
 from framesmith.variables.graph_nodes.graph_values import (
     CONVERSIONS,
@@ -67,6 +68,9 @@ GRAPH_FUNCTIONS: Final[dict[Callable[..., object], Callable[..., object]]] = {
 _IN_GRAPH: Final[dict[Callable[..., object], Callable[..., object]]] = dict(
     [*zip(_GRAPHED, _GRAPHED, strict=True), (float, torch.sym_float), *GRAPH_FUNCTIONS.items()]
 )
+
+
+_ROUNDING_DOWN: Final = (operator.floordiv, operator.mod)
 
 
 def declines_order(symbol: str, other: Tracker) -> bool:
@@ -195,7 +199,8 @@ class ComputedNumber(GraphValue):
 
     def hash_key(self, tx: TraceContext) -> Hashable:
         """The key of the value, which is guarded: a dict or set needs it."""
-        return Constant(self.as_python_constant()).hash_key(tx)
+        key = Constant(self.as_python_constant())
+        return self.unsupported("hashing a NaN") if is_nan(key.value) else key.hash_key(tx)
 
     # -- in a graph --------------------------------------------------------------------------------
     def graph_node(self, tx: TraceContext) -> NodeOrNumber:
@@ -321,7 +326,8 @@ def _is_tame(operand: Tracker) -> bool:
 def _recipe(function: Callable[..., object], operands: tuple[Tracker, ...], value: Number) -> Recipe | None:
     """How a graph computes the float from symbolic ints and constants alone; None where it cannot."""
     in_graph = _IN_GRAPH.get(function)
-    if in_graph is None or type(value) is not float:
+    # sympy rounds the quotient of floats before it rounds down: `39 // 0.1` is another number there
+    if in_graph is None or function in _ROUNDING_DOWN or type(value) is not float:
         return None
     for operand in operands:
         # A float of the program is an input by itself: the finished number is handed over (ADR 0011).

@@ -29,6 +29,7 @@ from framesmith.variables.core import (
     Writer,
     fold,
 )
+from framesmith.variables.core.constant import is_nan
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import break_on_changing_value
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValue, NodeOrNumber
@@ -260,7 +261,8 @@ class SymbolicNumber(GraphValue):
         """The key of the value, which is guarded: a dict or set needs it."""
         # It may be an address: the guard is one of the shapes, where `replanning` does not see the number.
         tx.changes.has_number_keys = True
-        return specialize(tx, self).hash_key(tx)
+        key = specialize(tx, self)
+        return self.unsupported("hashing a NaN") if is_nan(key.value) else key.hash_key(tx)
 
     def reconstruct(self, writer: Writer) -> str:
         """An output of the graph, or the number once it is fixed."""
