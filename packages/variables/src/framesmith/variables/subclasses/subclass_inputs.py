@@ -191,10 +191,10 @@ def guard_memories(tx: TraceContext, value: torch.Tensor, source: Source) -> Non
     held = dict(memories_of(source, value))
     if len({storage_of(part) for part in held.values()}) < len(held):
         raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{source.text()} holds memory more than once")
-    # A backend takes the wrapper apart, and differentiates it as a whole.
-    if not value.requires_grad and not tx.graph.runs_as_captured:
+    # A backend takes the wrapper apart, and differentiates it as a whole. It is not asked for without need.
+    if not value.requires_grad:
         own = [place.text() for place, part in held.items() if part.requires_grad]
-        if own:
+        if own and not tx.graph.runs_as_captured:
             raise GraphBreak(UNSUPPORTED_SUBCLASS, f"{own[0]} requires gradients, which its wrapper does not")
     if len(held) > 1:
         reason = Reason("a tensor wraps them, each by itself", None)
