@@ -63,5 +63,13 @@ def test_what_has_hooks_keeps_its_gradient():
     assert [one.tolist() for one in seen] == [[0.0, 0.0]]
 
 
-def test_nothing_is_added_where_all_results_lead_to_all():
+def test_a_pass_without_any_gradient_gives_none():
+    call = drop_absent(Common.apply, {0: frozenset({0, 1}), 1: frozenset({0, 1})})
+    a, b, c = leaf(), leaf(), leaf()
+    behind = drop_absent(Common.apply, {0: frozenset({0}), 1: frozenset({1})})
+    behind(call(a, b)[0], c)[1].sum().backward()
+    assert (a.grad, b.grad, c.grad.tolist()) == (None, None, [3.0, 3.0])
+
+
+def test_nothing_is_added_where_no_result_requires_gradients():
     assert drop_absent(Common.apply, {}) == Common.apply

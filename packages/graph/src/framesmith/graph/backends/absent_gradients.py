@@ -24,6 +24,8 @@ from framesmith.guards.sources.base import Source
 
 _Gradients = tuple[torch.Tensor | None, ...]
 
+_UNSAID: Final = (RuntimeError, AssertionError, AttributeError)
+"""What torch raises where it fails to say where a gradient goes: for views made without a history, or of what has become a leaf."""
 _HOOKS: Final = ("_backward_hooks", "_post_accumulate_grad_hooks")
 """Where a tensor has its hooks: those on its gradient, and those behind it."""
 _ACCUMULATES: Final = "torch::autograd::AccumulateGrad"
@@ -46,7 +48,7 @@ def find_reached(
     }
     try:
         found = reached_places(list(ends.values()), list(places.values()))
-    except Exception:  # torch fails to say for views made without history, and of what has become a leaf
+    except _UNSAID:
         return {}
     numbers, others = list(places), frozenset(range(len(used))).difference(places)
     return {
@@ -131,9 +133,10 @@ class _ReachedInputs:
     def drop(self, given: _Gradients, got: _Gradients) -> _Gradients | None:
         """The gradients that the node gives, without those that eager does not give; None to leave them as they are."""
         defined = {number for number, one in enumerate(got) if one is not None}
-        # Behind another graph, which gives no gradient to any result of this one, nothing is reached at all.
-        ends = self.inputs if defined else dict.fromkeys(range(len(given)), frozenset[int]())
-        absent = {number for number, leading in ends.items() if leading.isdisjoint(defined)}
+        if defined:
+            absent = {number for number, ends in self.inputs.items() if ends.isdisjoint(defined)}
+        else:  # behind another graph, which gives no gradient to any result of this one
+            absent = set(range(len(given)))
         if not defined <= self.known or not absent:
             return None
         node = torch._C._current_autograd_node()
