@@ -1,7 +1,10 @@
 """Training steps with closures, two optimizers, and schedulers of several kinds, against eager over five calls."""
 
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 BACKENDS = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 SETUP = """
@@ -103,3 +106,28 @@ def test_a_schedule_of_losses_reads_the_loss_natively(backend):
     lines = (*STEP, "s.step(loss.detach())", "return loss.detach(), s.get_last_lr(), s.best")
     report = check_source(program(setup, *lines), backend=backend, calls=5, backward=False, tolerance=1e-5)
     assert [one.split(":")[0] for one in report.breaks] == ["tensor-item"]
+
+
+@BACKENDS
+@pytest.mark.parametrize("search", ["None", "'strong_wolfe'"])
+def test_lbfgs_runs_natively_as_a_whole(search, backend):
+    """It decides by the loss how often the closure runs: one break, which names it."""
+    lines = ("before = x.mean()", *CLOSURE[:-1], "loss = o.step(closure)", "return loss.detach() + before")
+    found = check_source(
+        program(f"o = optim.LBFGS(model.parameters(), lr=0.1, max_iter=4, line_search_fn={search})", *lines),
+        backend=backend,
+        calls=5,
+        backward=False,
+        breaks=1,
+    )
+    assert found.breaks[0].startswith("deciding-optimizer")
+
+
+def test_lbfgs_is_refused_by_name_where_one_graph_is_asked_for():
+    parameter = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.LBFGS([parameter])
+    step = frontend.compile(lambda: optimizer.step(lambda: parameter.square().sum()), fullgraph=True)
+    with pytest.raises(
+        frontend.FullGraphError, match=r"(?s)torch\.optim\.LBFGS\.step.*outside of compiled code"
+    ):
+        step()

@@ -142,6 +142,7 @@ from framesmith.variables.torch_contexts import (
 )
 from framesmith.variables.torch_functions import (
     assertions,
+    deciding_optimizers,
     disabled,
     folded,
     function_modules,
@@ -244,6 +245,7 @@ TENSORS: Final[Family] = (
     tensors.ROWS,
 )
 TORCH_FUNCTIONS: Final[Family] = (
+    deciding_optimizers.ROWS,
     disabled.ROWS,
     assertions.ROWS,
     folded.ROWS,
