@@ -5,6 +5,7 @@ import torch
 from tests.end_to_end.children import in_child
 from tests.end_to_end.module_programs import check_module, load_module
 from tests.end_to_end.observe import observe
+from tests.end_to_end.support import check_source
 
 from framesmith import frontend
 
@@ -44,6 +45,7 @@ def args():
     torch.manual_seed(2)
     return (torch.randn({shape}),)
 """
+MADE = "create_block_mask(lambda b, h, q, k: {mask}, None, None, 16, 16, device='cpu')"
 CAPTURED = {
     "plain": "flex_attention(x, x + 1, x * 2)",
     "the same tensor thrice": "flex_attention(x, x, x)",
@@ -61,6 +63,10 @@ CAPTURED = {
     "a scale": "flex_attention(x * 2, x, x, scale=0.3)",
     "sums of exponentials": "flex_attention(x, x, x, return_aux=AuxRequest(lse=True))",
     "groups of heads": "flex_attention(x, x[:, :1], x[:, 1:], enable_gqa=True)",
+    "a mask that is made": f"flex_attention(x, x, x, block_mask={MADE.format(mask='q >= k')})",
+    "a mask that is made of tensors": f"flex_attention(x, x, x, block_mask={MADE.format(mask='documents[q] == documents[k]')})",
+    "a mask that is made of a number": f"flex_attention(x, x, x, block_mask={MADE.format(mask='q - k < level')})",
+    "a mask for each head": "flex_attention(x, x, x, block_mask=create_block_mask(lambda b, h, q, k: q >= k + h, 1, 2, 16, 16, device='cpu'))",
     "half precision": "flex_attention(*[x.bfloat16()] * 3, score_mod=lambda s, b, h, q, k: s * 2)",
 }
 REFUSED = {
@@ -72,9 +78,6 @@ REFUSED = {
     "other heads": "flex_attention(x, x[:, :1], x[:, :1])",
     "three dimensions": "flex_attention(x[0], x[0], x[0])",
     "a mask of another length": "flex_attention(x[:, :, :8], x, x, block_mask=causal)",
-}
-NATIVE = {
-    "a mask that is made": "flex_attention(x, x, x, block_mask=create_block_mask(lambda b, h, q, k: q >= k, None, None, 16, 16, device='cpu'))",
 }
 SHAPE = "1, 2, 16, 16"
 
@@ -91,17 +94,12 @@ def test_the_operator_is_captured(name, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["a subscript", "both"])
+@pytest.mark.parametrize("name", ["a subscript", "both", "a mask that is made of tensors"])
 def test_a_backend_that_replaces_operations_takes_the_graph(name, tmp_path):
     source = PROGRAM.format(call=CAPTURED[name], shape=SHAPE)
     check_module(
         source, tmp_path, backend="aot_eager", breaks=0, change=leave, backward=False, tolerance=1e-5
     )
-
-
-@pytest.mark.parametrize("name", NATIVE)
-def test_what_no_graph_holds_runs_natively(name, tmp_path):
-    check_module(PROGRAM.format(call=NATIVE[name], shape=SHAPE), tmp_path, change=leave, backward=False)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -129,3 +127,33 @@ def test_sizes_may_differ_from_call_to_call(tmp_path):
     source = source.replace("def f(x):\n", "def f(x):\n    x = x[:, :, : next(sizes)]\n")
     source += "sizes = iter([16, 12, 9, 16])\n"
     check_module(source, tmp_path, calls=4, breaks=0, change=leave, backward=False, tolerance=1e-6)
+
+
+MASKS = {
+    "positions": "create_mask(lambda b, h, q, k: q >= k, 1, 1, n, n, device='cpu')",
+    "an index by the batch": "create_mask(lambda b, h, q, k: k < lengths[b], 2, 1, n, n, device='cpu')",
+    "an index by two": "create_mask(lambda b, h, q, k: table[q, k % 3] & (q != h), 1, 2, n, n, device='cpu')",
+    "a slice": "create_mask(lambda b, h, q, k: table[1:, 0].any() & (q > k), 1, 1, n, n, device='cpu')",
+    "a score": "create_mask(lambda s, b, h, q, k: torch.where(q >= k, s, -float('inf')), 1, 2, n, n, device='cpu')",
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_are_made_in_the_graph(name, backend):
+    check_source(
+        "import torch\n"
+        "from torch.nn.attention.flex_attention import create_mask\n"
+        "torch.manual_seed(0)\n"
+        "lengths, table = torch.tensor([2, 5]), torch.rand(9, 3) > 0.5\n"
+        "def f(x, sizes):\n"
+        "    n = sizes[0]\n"
+        f"    mask = {MASKS[name]}\n"
+        "    return (mask * torch.arange(mask.numel()).view(mask.shape)).sum() + x, mask.dtype\n"
+        "def args(): return torch.ones(2), [6, 6, 9, 2, 4]\n",
+        calls=5,
+        change=lambda x, sizes: sizes.pop(0),
+        backend=backend,
+        breaks=0,
+        options={"fullgraph": True},
+    )

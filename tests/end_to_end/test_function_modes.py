@@ -541,3 +541,36 @@ def test_methods_that_torch_refuses(cls):
             compiled(torch.ones(2))
         assert str(found.value) == str(expected.value)
         assert torch._C._len_torch_function_stack() == 0
+
+
+class Shifting(TorchFunctionMode):
+    """Changes the results of sines and keeps nothing."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        return result + 1 if func is torch.sin else result
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_mode_is_asked_within_a_mapped_function(backend):
+    def mapped(x, y):
+        with Shifting():
+            first = torch.vmap(lambda a, b: torch.sin(a) * b + a.sum(), in_dims=(0, None), out_dims=1)(x, y)
+            return first, torch.vmap(torch.vmap(torch.sin))(x), torch.sin(x)
+
+    compiled = frontend.compile(mapped, backend=backend, fullgraph=True)
+    for rows in (4, 4, 1, 5):
+        x, y = torch.randn(rows, 3), torch.randn(3)
+        assert all(map(torch.equal, compiled(x, y), mapped(x, y)))
+
+
+def test_a_mode_that_notes_calls_within_a_mapped_function_breaks_the_graph():
+    def mapped(mode, x):
+        with mode:
+            return torch.vmap(lambda a: torch.sin(a) * 2)(x)
+
+    compiled, modes = frontend.compile(mapped, backend="eager"), (Noting(), Noting())
+    for _ in range(3):
+        x = torch.randn(4)
+        assert torch.equal(compiled(modes[0], x), mapped(modes[1], x))
+    assert names(modes[0]) == names(modes[1]) != []

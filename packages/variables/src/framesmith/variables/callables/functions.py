@@ -103,6 +103,7 @@ INLINED_MODULES = (
 """Modules in those whose functions are traced all the same: the transforms of `torch.func` and of autograd, trees of containers."""
 
 _TRACED_NAMES: Final = (
+    ("torch._dynamo._trace_wrapped_higher_order_op", "TransformGetItemToIndex.__torch_function__"),
     ("torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped"),
     ("torch.fx.graph_module", "_WrappedCall.__call__"),
     ("torch.utils.checkpoint", "_checkpoint_impl"),
@@ -111,7 +112,8 @@ _TRACED_NAMES: Final = (
     ("torch.utils.checkpoint", "checkpoint_sequential.<locals>.run_function.<locals>.forward"),
     ("triton.runtime.jit", "ConstexprFunction.__call__"),
 )
-"""Functions in native modules that only hand on: to a function of numbers, to the forward of a module that fx generated, or to `checkpoint`."""
+"""Functions in native modules that only hand on: to the operation of which a mode is asked, to a function of numbers, to the forward of a module that fx
+generated, or to `checkpoint`."""
 
 _NATIVE_NAMES: Final = (("torch.autograd.functional", "_jacfwd"),)
 """Functions in inlined modules that run natively all the same: this one calls the vmap in C that `torch.vmap` has replaced."""

@@ -22,7 +22,7 @@ from framesmith.variables.callables.polyfill_rows import register_polyfill
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import graph_argument, graph_arguments
-from framesmith.variables.graph_nodes.results import call_node, evaluate, wrap_result
+from framesmith.variables.graph_nodes.results import call_node, evaluate, record, wrap_result
 from framesmith.variables.higher_order.bodies import call_to_end
 from framesmith.variables.higher_order.flat_bodies import (
     FLAT_RESULTS,
@@ -38,6 +38,7 @@ ROWS: Final = Rows()
 register_polyfill(annotate, operator_bodies.annotate, ROWS)
 # By name: nobody else imports the module.
 _MODULE: Final = "torch.nn.attention.flex_attention"
+_MODE_MODULE: Final = "torch._dynamo._trace_wrapped_higher_order_op"
 _ON_POSITIONS: Final = Use(is_transformed=True, is_repeated=True, is_batched=True)
 
 
@@ -57,6 +58,12 @@ def fix_size(tx: TraceContext, tensor: Tracker, index: Tracker) -> Tracker:
         raise GraphBreak(NATIVE_CALL, "torch._dynamo.mark_static")
     evaluate("a size", lambda: int(tensor.fake.shape[dim]))  # which decides on it
     return Constant(None)
+
+
+@ROWS.entry(DIRECTIVES, (_MODE_MODULE, "ModIndex.apply"))
+def index_by_positions(tx: TraceContext, function: Tracker, tensor: Tracker, positions: Tracker) -> Tracker:
+    """A subscript by positions while a mask is made, which torch makes an index: the operation in it, whose gradient is the same."""
+    return record(tx, torch.ops.aten.index.Tensor, (tensor, positions))
 
 
 @ROWS.call(has_free_unbacked_symbols)

@@ -22,6 +22,7 @@ from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.observed import ObservedException
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.higher_order.transform_trees import leaves_of, walk, with_leaves
+from framesmith.variables.subclasses.mode_stack import entered_modes, is_mode_block
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.tensors.tensors import TensorTracker
 
@@ -107,6 +108,7 @@ def record_body(
     `runs_once`, neither is what it puts into a container, unless that is a value of the nested graph."""
     # Without it a switch that is turned and turned back counts as well: both are nodes that would run at another time.
     switches, settings = tx.changes.ambient.version, tx.changes.ambient.present()
+    modes = entered_modes(tx)
     # a change of one of these is a side effect; a change of an object created inside is none
     outside = reachable([*given, *tx.changes.changed_trackers()])
     with tx.graph.subgraph(use) as recording, tx.changes.watch_changes() as noted:
@@ -116,10 +118,14 @@ def record_body(
             raise GraphBreak(kind, "it raises an exception") from None
     if tx.changes.ambient.has_changed(settings) if restores else tx.changes.ambient.version != switches:
         raise GraphBreak(kind, "it changes a setting of torch")
+    # While a mode is asked about an operation, it is left, and entered again.
+    same_modes = restores and entered_modes(tx) == modes
     effects = [
         one
         for one in noted
-        if (one.source is not None or id(one) in outside) and not (restores and one.is_restored())
+        if (one.source is not None or id(one) in outside)
+        and not (restores and one.is_restored())
+        and not (same_modes and is_mode_block(one))
     ]
     # Where an operation fails on the data, eager has only done what stands before it.
     is_sure = runs_once and not any(

@@ -8,6 +8,8 @@ from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, Metho
 from typing import Final
 
 import torch
+from torch._functorch import apis, vmap
+from torch._functorch.predispatch import lazy_load_decompositions
 from torch.utils._device import DeviceContext
 
 from framesmith.graph import GraphBreak
@@ -55,6 +57,17 @@ def push_mode(tx: TraceContext, mode: Tracker, /) -> Tracker:
     overrides.modes.append(EnteredMode(block, _device_of(tx, mode)))
     overrides.is_watched = True
     return Constant(None)
+
+
+def entered_modes(tx: TraceContext) -> list[Tracker]:
+    """The modes that the trace has entered, outermost first."""
+    blocks = [mode.block for mode in tx.changes.overrides.modes]
+    return [block.owner for block in blocks if isinstance(block, OpenBlock)]
+
+
+def is_mode_block(changed: Tracker) -> bool:
+    """Whether this stands for having entered a torch-function mode."""
+    return isinstance(changed, OpenBlock) and changed.entered is _PUSH
 
 
 def _device_of(tx: TraceContext, mode: Tracker) -> torch.device | None:
@@ -119,6 +132,10 @@ _ASK_NO_MODE: Final = (
     torch._C._disabled_torch_function_impl,
     DEFAULT,
     *QUESTIONS,
+    # `torch.vmap`: what wraps and unwraps tensors is C code that asks nothing
+    apis._wraps_without_dynamo_attrs,
+    lazy_load_decompositions,
+    vmap._flat_vmap,
 )
 """Functions of torch that ask no mode, or whose rows do."""
 

@@ -19,6 +19,7 @@ class OpenBlock(Tracker):
         self, owner: Tracker, entered: Callable[..., object], enter: Callable[[Tracker, Writer], object]
     ) -> None:
         self.owner = owner
+        self.entered = entered
         self._enter = enter
         # Any source will do: it makes the log replay the block. It is never loaded.
         self.source = Pinned(entered, entered.__name__)
