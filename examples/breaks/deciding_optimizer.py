@@ -2,18 +2,19 @@
 
 import torch
 
-LAYER = torch.nn.Linear(2, 1)
-OPTIMIZER = torch.optim.LBFGS(LAYER.parameters())
-
 
 def program(values: torch.Tensor) -> torch.Tensor:
+    weight = torch.zeros(2, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weight])
+
     def closure() -> torch.Tensor:
-        OPTIMIZER.zero_grad()
-        loss = LAYER(values).square().mean()
+        optimizer.zero_grad()
+        loss = (values @ weight - 1).square().mean()
         loss.backward()
         return loss
 
-    return OPTIMIZER.step(closure)
+    optimizer.step(closure)
+    return weight.detach()
 
 
 ARGUMENTS = (torch.ones(3, 2),)

@@ -49,6 +49,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.structure import guard_class_attribute
 from framesmith.variables.core.table import callable_name, row_of
 from framesmith.variables.core.type_names import type_name
+from framesmith.variables.core.unspecialized import refuse_unread
 
 Binder = Callable[[TraceContext, Tracker, object, str], Tracker]
 BINDER: Final = Table[None, Binder]("binding of class attributes")
@@ -85,12 +86,10 @@ def begin_builtin(
     if row is not None:
         return row.begin(tx, args, kwargs)
     operands = (*args, *kwargs.values())
-    if (
-        callable(function)
-        and is_pure(tx.registry, function)
-        and all(o.is_python_constant() for o in operands)
-    ):
-        return fold(tx, function, args, kwargs)
+    if callable(function) and is_pure(tx.registry, function):
+        if all(operand.is_python_constant() for operand in operands):
+            return fold(tx, function, args, kwargs)
+        refuse_unread(*operands)
     name, held = name_through(function, args) or (callable_name(function), 0)
     shown = [operand.describe() for operand in operands[held:]]
     more = ["..."] if len(shown) > _MOST_SHOWN else []

@@ -29,6 +29,14 @@ def break_on_changing_value(shown: str) -> NoReturn:
     raise GraphBreak(CHANGING_VALUE, shown)
 
 
+def refuse_unread(*operands: Tracker) -> None:
+    """Break the graph where an operand is a value that the trace must not read; nothing otherwise. Asked in front of what refuses an
+    operand for its type."""
+    for operand in operands:
+        if operand.is_unread:
+            break_on_changing_value(operand.describe())
+
+
 class UnspecializedTracker(Tracker):
     """A value of a builtin type that the trace must not read.
 

@@ -20,6 +20,7 @@ from framesmith.graph.nodes.subgraph import BODY, Use
 from framesmith.graph.operations.data_errors import may_raise
 from framesmith.graph.operations.purity import is_foreign, is_random
 from framesmith.guards.sources import Local, Pinned
+from framesmith.guards.words import with_article
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
 from framesmith.variables.core.constant import LITERAL_TYPES
@@ -101,7 +102,7 @@ def _trace(
             outputs = (result,)
             recording.body.local(result.graph_node(tx))
         elif not isinstance(result, Constant) or result.value is not None:
-            raise GraphBreak(HOOK_KIND, f"it gives a {result.describe()}")
+            raise GraphBreak(HOOK_KIND, f"it gives {with_article(result.describe())}")
     return TracedBody(recording, result, outputs, HOOK_KIND)
 
 

@@ -8,6 +8,7 @@ import torch
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNSUPPORTED_ARGUMENT
 from framesmith.guards.class_lookup import defines
+from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.ranges import RangeTracker
@@ -15,6 +16,7 @@ from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.unspecialized import refuse_unread
 from framesmith.variables.graph_nodes.graph_values import (
     ARGUMENTS,
     CONVERSIONS,
@@ -125,7 +127,10 @@ def _must_be_kept(tx: TraceContext, tracker: Tracker) -> None:
 
 
 def _refuse(tracker: Tracker) -> NoReturn:
-    raise GraphBreak(UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node")
+    refuse_unread(tracker)
+    raise GraphBreak(
+        UNSUPPORTED_ARGUMENT, f"{with_article(tracker.describe())} cannot be an argument of a graph node"
+    )
 
 
 def _must_be(tracker: Tracker, cls: type) -> None:

@@ -11,8 +11,10 @@ from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.guards.words import with_article
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.registry import Table
+from framesmith.variables.core.unspecialized import refuse_unread
 
 NodeOrNumber: TypeAlias = fx.Node | int | float | bool
 """A node, or the number that a symbolic value was found to be."""
@@ -53,8 +55,9 @@ def graph_argument(tx: TraceContext, tracker: Tracker) -> object:
         return tracker.value if convert is None else convert(tracker.value)
     rule = tx.registry[ARGUMENTS].get(type(tracker))
     if rule is None:
+        refuse_unread(tracker)
         raise GraphBreak(
-            UNSUPPORTED_ARGUMENT, f"a {tracker.describe()} cannot be an argument of a graph node"
+            UNSUPPORTED_ARGUMENT, f"{with_article(tracker.describe())} cannot be an argument of a graph node"
         )
     return rule(tx, tracker)
 

@@ -14,6 +14,7 @@ from torch import fx
 from framesmith.graph import BreakKind, GraphBreak, example, register, unify
 from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
 from framesmith.graph.fakes.execution import storage_of
+from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.base import run_pending
@@ -96,7 +97,7 @@ def _require_leaf(value: Tracker) -> TensorTracker | Constant:
     value = value.realize()
     if isinstance(value, TensorTracker) or (isinstance(value, Constant) and type(value.value) is int):
         return value
-    raise GraphBreak(BRANCH_KIND, f"it gives a {value.describe()}")
+    raise GraphBreak(BRANCH_KIND, f"it gives {with_article(value.describe())}")
 
 
 def _int(leaf: Constant) -> int:

@@ -16,6 +16,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statica
 from framesmith.graph import BreakKind, GraphBreak, NestedRecording, example, register
 from framesmith.graph.breaks.break_kinds import NATIVE_CALL
 from framesmith.graph.nodes.subgraph import Use
+from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
@@ -180,7 +181,7 @@ def check_alike(leaves: Sequence[Leaf], inputs: Sequence[torch.Tensor | None]) -
     for leaf, given in zip(leaves, inputs, strict=True):
         if given is None:
             if isinstance(leaf, TensorTracker) or leaf.python_type is not int:
-                raise GraphBreak(REPEATED_BODY, f"it gives a {leaf.describe()} for an int")
+                raise GraphBreak(REPEATED_BODY, f"it gives {with_article(leaf.describe())} for an int")
         elif not isinstance(leaf, TensorTracker) or not _alike(leaf.fake, given):
             raise GraphBreak(REPEATED_BODY, "a value that it carries changes its kind or its size")
 
@@ -192,7 +193,7 @@ def check_steps(leaves: Sequence[Leaf]) -> None:
             if any(free_unbacked_symbols(size) for size in leaf.fake.shape):
                 raise GraphBreak(REPEATED_BODY, "its size differs from step to step")
         elif not isinstance(leaf, Constant) or leaf.value is not None:
-            raise GraphBreak(REPEATED_BODY, f"it gives a {leaf.describe()}")
+            raise GraphBreak(REPEATED_BODY, f"it gives {with_article(leaf.describe())}")
 
 
 def _alike(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -213,7 +214,7 @@ def _leaf(value: Tracker) -> Leaf:
         return value
     if isinstance(value, Constant) and (value.value is None or type(value.value) is int):
         return value
-    raise GraphBreak(REPEATED_BODY, f"it gives a {value.describe()}")
+    raise GraphBreak(REPEATED_BODY, f"it gives {with_article(value.describe())}")
 
 
 def _output(tx: TraceContext, recording: NestedRecording, leaf: Leaf) -> fx.Node | int | None:

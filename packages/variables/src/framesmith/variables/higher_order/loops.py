@@ -17,6 +17,7 @@ from torch._higher_order_ops.scan import scan, scan_op
 from torch._higher_order_ops.while_loop import while_loop, while_loop_op
 
 from framesmith.graph import GraphBreak, unify
+from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -143,7 +144,7 @@ def _carried_inputs(given: Sequence[Tracker]) -> list[torch.Tensor | None]:
     for one in given:
         # bools are refused by torch, and floats
         if not isinstance(one, TensorTracker) and one.python_type is not int:
-            raise GraphBreak(REPEATED_BODY, f"it carries a {one.describe()}")
+            raise GraphBreak(REPEATED_BODY, f"it carries {with_article(one.describe())}")
         inputs.append(as_input(one.fake) if isinstance(one, TensorTracker) else None)
     return inputs
 

@@ -16,6 +16,7 @@ from torch.utils.checkpoint import (
 
 from framesmith.graph import BreakKind, GraphBreak
 from framesmith.graph.operations.selective_checkpoint import Decision, Question
+from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
 from framesmith.variables.core.base import run_pending
@@ -112,7 +113,7 @@ class SelectivePolicy:
             try:
                 made = run_pending(tx, self._given.realize().begin_call(tx, (), {})).realize()
                 if not isinstance(made, SelectiveContexts):
-                    raise GraphBreak(kind, f"context_fn gives a {made.describe()}")
+                    raise GraphBreak(kind, f"context_fn gives {with_article(made.describe())}")
                 decisions = tuple((one[0], self._ask(made.policy, one)) for one in questions)
             except ObservedException:
                 raise GraphBreak(kind, "its context_fn or policy raises an exception") from None
@@ -138,7 +139,7 @@ class SelectivePolicy:
             return _as_policy(found)
         if isinstance(found, CheckpointPolicy):
             return found
-        raise GraphBreak(self._kind, f"its policy gives a {answer.describe()}")
+        raise GraphBreak(self._kind, f"its policy gives {with_article(answer.describe())}")
 
     def _is_listed(self, policy: ListTracker, asked: OperatorTracker) -> bool:
         items = [item.realize() for item in policy.items]
@@ -147,7 +148,7 @@ class SelectivePolicy:
             if not isinstance(item, OperatorTracker) or not isinstance(
                 item.value, OpOverload | HigherOrderOperator
             ):
-                raise GraphBreak(self._kind, f"its list of operators has a {item.describe()}")
+                raise GraphBreak(self._kind, f"its list of operators has {with_article(item.describe())}")
         return any(item.is_same(self._tx, asked) for item in items)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from framesmith.graph import BreakKind, GraphBreak
+from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.dicts import DictTracker, make_dict_tracker
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
@@ -24,7 +25,7 @@ def leaves_of(tx: TraceContext, value: Tracker, kind: BreakKind) -> Iterator[Lea
         for _, item in value.items(tx):
             yield from leaves_of(tx, item, kind)
     else:
-        raise GraphBreak(kind, f"it gives a {value.describe()}")
+        raise GraphBreak(kind, f"it gives {with_article(value.describe())}")
 
 
 def walk(tx: TraceContext, value: Tracker) -> Iterator[Tracker]:

@@ -21,7 +21,7 @@ from framesmith.graph.environment.default_devices import are_tensors_on_cpu
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.guards import Guard, Reason
 from framesmith.guards.kinds import AmbientValue
-from framesmith.guards.words import a_type
+from framesmith.guards.words import a_type, with_article
 from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.namespaces import namespace_of
 from framesmith.variables.builtin_types.slices import SliceTracker
@@ -246,7 +246,7 @@ def _like(tx: TraceContext, tracker: Tracker) -> object:
         return slice(*(_like(tx, part) for part in tracker.members()))
     if isinstance(tracker, ClassTracker) or tracker.is_python_constant():
         return tracker.as_python_constant()
-    raise GraphBreak(NUMPY_CALL, f"numpy on a {tracker.describe()}")
+    raise GraphBreak(NUMPY_CALL, f"numpy on {with_article(tracker.describe())}")
 
 
 def _argument(tx: TraceContext, tracker: Tracker) -> object:

@@ -15,6 +15,7 @@ import torch
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNSUPPORTED_VALUE
 from framesmith.guards.class_lookup import class_name, overrides, owner_of, type_dict
+from framesmith.guards.words import with_article
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
@@ -47,7 +48,7 @@ def check_declined(tx: TraceContext, tracker: Tracker, method: str, other: Track
     if base is None or is_modelled(tx, base):
         return
     if not _was_run(tracker, type_dict(base)[method]) and not _defers(base, method, other):
-        detail = f"{method} of a {tracker.describe()} with a {other.describe()}"
+        detail = f"{method} of {with_article(tracker.describe())} with {with_article(other.describe())}"
         raise GraphBreak(UNSUPPORTED_VALUE, detail)
 
 

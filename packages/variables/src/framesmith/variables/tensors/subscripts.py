@@ -15,6 +15,7 @@ from framesmith.graph import GraphBreak, NumbersNeeded
 from framesmith.graph.breaks.break_kinds import TENSOR_ITEM, UNSUPPORTED_ARGUMENT
 from framesmith.graph.nodes.arguments import examples
 from framesmith.guards.class_lookup import defines
+from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
@@ -62,7 +63,7 @@ def check_stored(tx: TraceContext, value: Tracker) -> None:
     if isinstance(value, Constant) and type(value.value) in tx.registry[CONVERSIONS]:
         is_taken = isinstance(value.value, int | float | complex) or defines(type(value.value), "__index__")
         if not is_taken:
-            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"storing a {value.describe()} in a tensor")
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"storing {with_article(value.describe())} in a tensor")
 
 
 def index_by_slices(tx: TraceContext, tensor: GraphValue, key: Tracker) -> Tracker | None:

@@ -15,13 +15,12 @@ from framesmith.graph.breaks.break_kinds import (
     DATA_DEPENDENT_OUTPUT,
     FAKE_INPUT,
     TENSOR_INTERNALS,
-    UNSUPPORTED_VALUE,
 )
 from framesmith.graph.inputs.inputs import has_known_layout
 from framesmith.graph.python_numbers import numbers
 from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import MISSING, class_name, defines, is_data_descriptor, static_lookup
+from framesmith.guards.class_lookup import MISSING, class_name, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute
 from framesmith.guards.sources import InstanceItem
 from framesmith.variables.core import (
@@ -37,7 +36,7 @@ from framesmith.variables.core.overrides import ask_operands, is_overridden, unl
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.structure import guard_class_attribute
-from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, GraphValue
+from framesmith.variables.graph_nodes.graph_values import GraphValue
 from framesmith.variables.graph_nodes.replaced_operations import refuse_replaced
 from framesmith.variables.graph_nodes.results import (
     RESULTS,
@@ -49,10 +48,10 @@ from framesmith.variables.graph_nodes.results import (
     wrap_result,
     wrap_value,
 )
-from framesmith.variables.objects.hidden_overrides import check_no_override
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
+from framesmith.variables.tensors.declined_operands import leaves_operator_to
 from framesmith.variables.tensors.number_operands import (
     OPERATORS,
     asks_gradient,
@@ -96,7 +95,6 @@ _UNARY: Final[dict[str, Callable[..., object]]] = {
     "+": operator.pos,
 }
 # A right operand with one of these may be taken for a number or an array by torch.
-_NUMBER_LIKE = ("__torch_function__", "__array__", "__index__", "__float__", "__complex__")
 
 
 @final
@@ -220,33 +218,18 @@ class TensorTracker(GraphValue):
             return None
         return ask_operands(tx, getattr(torch.Tensor, method), self, other)
 
-    def _defers(self, tx: TraceContext, other: Tracker) -> bool:
-        """Whether torch returns NotImplemented for the operand; breaks the graph when that is not certain."""
-        if isinstance(other, TensorTracker | GraphValue):
-            return False
-        cls = other.python_type
-        if isinstance(other, Constant) and (
-            issubclass(cls, int | float | complex) or cls in tx.registry[CONVERSIONS]
-        ):
-            return False
-        if any(defines(cls, name) for name in _NUMBER_LIKE):
-            raise GraphBreak(UNSUPPORTED_VALUE, f"an operator on a tensor and a {other.describe()}")
-        # torch would ask such an object before it gives NotImplemented.
-        check_no_override(tx, other)
-        return True
-
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node of the function of `operator`; None (NotImplemented) where torch returns it."""
         # The operand is asked as it is, and unwrapped only where nobody is asked.
         asked, other = self._asked(tx, f"__{METHODS[symbol]}__", other), _unwrap_tensor(other)
-        if asked is not None or self._defers(tx, other):
+        if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         return record_operator(tx, symbol, self, other)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands in the order of the program."""
         asked, other = self._asked(tx, f"__r{METHODS[symbol]}__", other), _unwrap_tensor(other)
-        if asked is not None or self._defers(tx, other):
+        if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         return record_operator(tx, symbol, other, self)
 
@@ -256,7 +239,7 @@ class TensorTracker(GraphValue):
         if symbol == "@" or is_number(tx, self):
             return None
         asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
-        if asked is not None or self._defers(tx, other):
+        if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         other = beside(tx, self, other) if symbol in OPERATORS else other
         # No exact quotient here: eager too leaves a change in place to torch's kernel.
@@ -271,7 +254,7 @@ class TensorTracker(GraphValue):
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that compares element by element; None (NotImplemented) where torch returns it."""
         asked, other = self._asked(tx, COMPARE_METHODS[symbol], other), _unwrap_tensor(other)
-        if asked is not None or self._defers(tx, other):
+        if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         _refuse_beside_number(tx, self, other)
         other = beside(tx, self, other)
