@@ -14,6 +14,8 @@ from torch import fx
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.fakes.torch_sources import NO_TRACE, TorchSource
 from framesmith.graph.inputs.inputs import Input, with_memory
+from framesmith.graph.nodes.arguments import example
+from framesmith.graph.options import is_fixed
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
 from framesmith.guards.sources.steps import InstanceItem
@@ -37,7 +39,7 @@ def mark_lasting_inputs(module: fx.GraphModule, used: Sequence[Input]) -> None:
     for node, entry in zip(module.graph.find_nodes(op="placeholder"), used, strict=True):
         # By its name, which is made of that of the source: a source takes long to write out.
         vars(node)["_dynamo_source"] = TorchSource(NO_TRACE, node.name + places.get(entry.source, ""))
-        if _lasts(entry):
+        if _lasts(entry) and _has_fixed_sizes(node):
             node.meta.setdefault("tensor_dict", {})[_MARK] = _MAY_MOVE
 
 
@@ -76,6 +78,13 @@ def _lasts(entry: Input) -> bool:
     if not isinstance(value, torch.Tensor):
         return False
     return isinstance(value, torch.nn.Parameter) or is_buffer(entry.source) or _MARK in value.__dict__
+
+
+def _has_fixed_sizes(node: fx.Node) -> bool:
+    """Whether all sizes are numbers. An input that lasts is kept for the backward pass where that asks for a size of it only; eager
+    keeps none then, and another memory comes with another size."""
+    value = example(node)
+    return isinstance(value, torch.Tensor) and all(map(is_fixed, value.shape))
 
 
 def is_buffer(source: Source) -> bool:
