@@ -67,9 +67,10 @@ class PlainInputs:
         return self._contexts
 
     def release(self) -> None:
-        """The trace has ended: hold none of the program's tensors (ADR 0014)."""
+        """The trace has ended: hold none of the program's tensors, nor weak references to them (ADR 0014)."""
         self._unknown.clear()
         self._static.clear()
+        self._contexts.clear()
 
 
 class BackendContext(torch._guards.TracingContext):

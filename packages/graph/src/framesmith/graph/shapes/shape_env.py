@@ -146,6 +146,7 @@ class ShapeEnvAdapter:
         self.plain_inputs = PlainInputs(self.mode, self.names)
         self.context = LocatedContext(self.mode, self.plain_inputs)
         self.reads_numbers = False  # whether a backend may have to read numbers out of tensors
+        self._backend_mode: FakeTensorMode | None = None
         self._apart: list[torch.Tensor] = []  # gradients, see `gradient_apart`
         self._gradients: list[torch.Tensor] = []  # their fakes in the mode of a backend
 
@@ -155,7 +156,7 @@ class ShapeEnvAdapter:
         Tracing may have changed the metadata of its fakes (`x.t_()`); a backend has to start from the inputs
         as the caller hands them in, so it fakes them again.
         """
-        mode = _make_mode(self.env)
+        mode = self._backend_mode = _make_mode(self.env)
         mode.allow_scalar_outputs = self.reads_numbers
         context = BackendContext(mode, self.plain_inputs)
         # As in `fake`: before AOTAutograd makes the fakes of their leaves.
@@ -171,6 +172,10 @@ class ShapeEnvAdapter:
         Each key names one ShapeEnv, so a later trace loses nothing; one that goes on in another thread computes again.
         """
         self.plain_inputs.release()
+        # The program may ask for weak references to what it passed in: `torch.utils.swap_tensors` refuses a tensor that has any.
+        for mode in (self.mode, self._backend_mode):
+            if mode is not None:
+                mode.fake_tensor_converter.meta_converter.describer.lookup_tensor.data.clear()
         self._apart.clear()
         self._gradients.clear()
         if self.env.var_to_range:

@@ -115,8 +115,9 @@ _TRACED_NAMES: Final = (
 """Functions in native modules that only hand on: to the operation of which a mode is asked, to a function of numbers, to the forward of a module that fx
 generated, or to `checkpoint`."""
 
-_NATIVE_NAMES: Final = (("torch.autograd.functional", "_jacfwd"),)
-"""Functions in inlined modules that run natively all the same: this one calls the vmap in C that `torch.vmap` has replaced."""
+_NATIVE_NAMES: Final = (("torch.autograd.functional", "_jacfwd"), ("torch.utils", "swap_tensors"))
+"""Functions in inlined modules that run natively all the same: one calls the vmap in C that `torch.vmap` has replaced, one refuses tensors
+to which anybody else refers, as a trace of it would."""
 
 DISABLED_MARK = "__framesmith_disabled__"
 DISABLED_CODES: Final = Table[CodeType, None]("disabled code")
