@@ -193,3 +193,55 @@ def args():
     return (torch.ones(2),)
 """
     )
+
+
+SEEN: dict = {}
+
+
+def keep_and_raise(x):
+    try:
+        raise ValueError(x + 1)
+    except ValueError as error:
+        SEEN["args"] = error.args
+        raise
+
+
+def keep_and_return(x):
+    error = KeyError(x, [1])
+    SEEN["args"] = error.args
+    return error
+
+
+def replace(x):
+    error, given = KeyError("k"), (x, 2)
+    error.args = SEEN["args"] = given
+    assert error.args is given
+    return error
+
+
+def replace_by_list(x):
+    error = KeyError("k")
+    error.args = [x, 2]
+    SEEN["args"] = error.args
+    return error
+
+
+def leave(x):
+    error = OSError(2, "text")
+    SEEN["args"] = error.args
+    frontend.graph_break()
+    assert error.args is SEEN["args"]
+    return error
+
+
+@pytest.mark.parametrize("function", [keep_and_raise, keep_and_return, replace, replace_by_list, leave])
+def test_the_arguments_of_an_exception_are_one_tuple(function) -> None:
+    for call in (function, frontend.compile(function, backend="eager")):
+        for _ in range(3):
+            SEEN.clear()
+            try:
+                error = call(torch.ones(2))
+            except ValueError as caught:
+                error = caught
+            assert error.args is SEEN["args"]
+            assert type(error.args) is tuple

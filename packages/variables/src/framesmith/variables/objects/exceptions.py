@@ -97,6 +97,7 @@ class ExceptionTracker(InstanceTracker):
         # The arguments of an existing one are read when needed, and guarded.
         if value is None:
             self.fields["args"] = TupleTracker(args)
+        self._shows_args = False
 
     # -- fields ------------------------------------------------------------------------------------
     def field(self, tx: TraceContext, name: str) -> Tracker:
@@ -109,6 +110,7 @@ class ExceptionTracker(InstanceTracker):
             )
         if name == "__context__" and self.follows_caller:
             return self.unsupported("reading the context of an exception: the caller may handle one")
+        self._shows_args |= name == "args"
         if name in self.fields:
             return self.fields[name].realize()
         if self.source is None:
@@ -194,7 +196,10 @@ class ExceptionTracker(InstanceTracker):
         elif value is None or not _takes(owner, name, value.realize()):
             self.unsupported(f"changing attribute {name!r}")
         elif name == "args":
-            self.set_field(tx, name, TupleTracker(unpack(tx, value)))
+            given = value.realize()
+            self._shows_args = True
+            # A tuple is kept as it is.
+            self.set_field(tx, name, given if given.python_type is tuple else TupleTracker(unpack(tx, value)))
         else:
             self.set_field(tx, name, value)
 
@@ -216,9 +221,11 @@ class ExceptionTracker(InstanceTracker):
         if base is not BaseException and not issubclass(base, _PLAIN_FIELDS):
             start = writer.constant(static_lookup(base, "__init__"), f"init_{base.__name__}")
             writer.statement(f"{start}({name}{values})")
-        # `args` was given to `__new__`, which leaves the others NULL.
-        missing = {key for key, value in self.fields.items() if value is NULL}
-        self._write_fields(name, writer, [key for key in self.fields if key != "args" and key not in missing])
+        # `__new__` leaves these NULL. It makes another tuple of `args` than the one that the program has seen.
+        done = {key for key, value in self.fields.items() if value is NULL}
+        if not self._shows_args:
+            done.add("args")
+        self._write_fields(name, writer, [key for key in self.fields if key not in done])
         write_attributes(self.own, name, writer)
         self._write_raised(name, writer)
         return name
