@@ -94,3 +94,14 @@ def test_floats_that_change_may_be_one_nan(question: str) -> None:
     compiled = frontend.compile(function, backend="eager")
     for v, w in [(1.5, 2.5), (3.5, 4.5), (5.5, 5.5), (nan, 2.5), (nan, nan), (nan, float("nan")), (2.5, nan)]:
         assert compiled(torch.ones(2), v, w)[1] == function(torch.ones(2), v, w)[1], (v, w)
+
+
+@pytest.mark.parametrize("copied", ["copy.copy", "copy.deepcopy"])
+def test_a_device_is_copied_and_a_dtype_is_not(copied: str) -> None:
+    namespace: dict = {}
+    exec(f"import copy\ndef f(x, v): return x + 1, {copied}(v)", namespace)
+    compiled = frontend.compile(namespace["f"], backend="eager")
+    for value in (torch.device("cpu"), torch.float32, torch.device("meta"), torch.strided is None):
+        found, expected = compiled(torch.ones(2), value)[1], namespace["f"](torch.ones(2), value)[1]
+        assert found == expected == value
+        assert (found is value) == (expected is value)

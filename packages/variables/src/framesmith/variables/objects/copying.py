@@ -9,6 +9,8 @@ import enum
 from types import FunctionType
 from typing import Final
 
+import torch
+
 from framesmith.guards.class_lookup import (
     MISSING,
     basic_size,
@@ -47,10 +49,13 @@ def _register_add_copy(function: FunctionType) -> None:
 
     @ROWS.call(function)
     def begin(tx: TraceContext, x: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker | PendingCall:
-        """`copy.copy(x)` or `copy.deepcopy(x, memo)`: constants, functions and classes are returned themselves."""
-        # `copy` returns these themselves.
-        if (isinstance(x, Constant) and not _has_own_copy(x.value)) or x.python_type in (type, FunctionType):
+        """`copy.copy(x)` or `copy.deepcopy(x, memo)`: functions, classes and most constants are returned themselves."""
+        if x.python_type in (type, FunctionType):
             return x
+        if isinstance(x, Constant) and not _has_own_copy(x.value):
+            if type(x.value) is not torch.device:
+                return x
+            return Constant(copy.copy(x.value))  # pickled and made again
         return form.bind(tx, (x, *args), kwargs)
 
 
