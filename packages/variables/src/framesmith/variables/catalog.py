@@ -121,6 +121,7 @@ from framesmith.variables.subclasses import (
     subclass_tensors,
 )
 from framesmith.variables.symbolic_numbers import (
+    changing_scalars,
     math_functions,
     number_inputs,
     symbolic,
@@ -235,6 +236,7 @@ DISTRIBUTED: Final[Family] = (
 GRAPH_NODES: Final[Family] = (arguments.ROWS,)
 SYMBOLIC_NUMBERS: Final[Family] = (
     math_functions.ROWS,
+    changing_scalars.ROWS,
     number_inputs.ROWS,
     symbolic.ROWS,
 )

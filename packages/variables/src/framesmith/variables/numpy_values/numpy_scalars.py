@@ -24,6 +24,7 @@ from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, UNLIKE_ITEMS
 from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS
+from framesmith.variables.symbolic_numbers.changing_scalars import ChangingScalar
 
 ROWS: Final = Rows()
 
@@ -31,6 +32,8 @@ _numpy = sys.modules.get("numpy")
 _SCALARS = (
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64",
 )  # fmt: skip
+_CHANGING: Final = ("float64", "int64")
+"""Types whose values torch takes for the equal Python number, outside of containers."""
 _FUNCTIONS = (
     "all", "amax", "amin", "any", "argmax", "argmin", "around", "clip", "isclose", "max", "mean", "median", "min",
     "prod", "round", "std", "sum", "var",
@@ -95,8 +98,10 @@ def _register_scalar(cls: type) -> None:
 
     @ROWS.wrap(cls)
     def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
-        """An existing scalar, guarded by type and number."""
+        """An existing scalar, guarded by type and number; one that was seen to change by its type alone."""
         tx.guard(source, TypeIs(cls))
+        if cls.__name__ in _CHANGING and tx.wrap.policy.is_dynamic_number(CallResult(source, item)):
+            return ChangingScalar(tx, value, source, item)
         # `EqualTo` compares what is no plain constant by identity, hence the Python number.
         tx.guard(CallResult(source, item), EqualTo(item(value)))
         return Constant(value, source)

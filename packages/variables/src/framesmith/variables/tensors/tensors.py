@@ -51,6 +51,7 @@ from framesmith.variables.graph_nodes.results import (
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS, METHODS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.operations.compare import METHODS as COMPARE_METHODS
+from framesmith.variables.symbolic_numbers.changing_scalars import as_number
 from framesmith.variables.tensors.declined_operands import leaves_operator_to
 from framesmith.variables.tensors.number_operands import (
     OPERATORS,
@@ -221,14 +222,14 @@ class TensorTracker(GraphValue):
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node of the function of `operator`; None (NotImplemented) where torch returns it."""
         # The operand is asked as it is, and unwrapped only where nobody is asked.
-        asked, other = self._asked(tx, f"__{METHODS[symbol]}__", other), _unwrap_tensor(other)
+        asked, other = self._asked(tx, f"__{METHODS[symbol]}__", other), _unwrap_operand(other)
         if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         return record_operator(tx, symbol, self, other)
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands in the order of the program."""
-        asked, other = self._asked(tx, f"__r{METHODS[symbol]}__", other), _unwrap_tensor(other)
+        asked, other = self._asked(tx, f"__r{METHODS[symbol]}__", other), _unwrap_operand(other)
         if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         return record_operator(tx, symbol, other, self)
@@ -238,7 +239,7 @@ class TensorTracker(GraphValue):
         in eager."""
         if symbol == "@" or is_number(tx, self):
             return None
-        asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_tensor(other)
+        asked, other = self._asked(tx, f"__i{METHODS[symbol]}__", other), _unwrap_operand(other)
         if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         other = beside(tx, self, other) if symbol in OPERATORS else other
@@ -253,7 +254,7 @@ class TensorTracker(GraphValue):
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """A node that compares element by element; None (NotImplemented) where torch returns it."""
-        asked, other = self._asked(tx, COMPARE_METHODS[symbol], other), _unwrap_tensor(other)
+        asked, other = self._asked(tx, COMPARE_METHODS[symbol], other), _unwrap_operand(other)
         if asked is not None or leaves_operator_to(tx, other):
             return unless_declined(asked)
         _refuse_beside_number(tx, self, other)
@@ -374,10 +375,10 @@ class TensorTracker(GraphValue):
                 writer.statement(f"{writer.constant(delattr, 'delattr')}({place}, {name!r})")
 
 
-def _unwrap_tensor(operand: Tracker) -> Tracker:
-    """The tensor in a tensor of a subclass that is not asked; any other operand itself."""
+def _unwrap_operand(operand: Tracker) -> Tracker:
+    """The tensor in a tensor of a subclass that is not asked, the number for a scalar of numpy that changes; any other operand itself."""
     part = operand.builtin_part
-    return part if isinstance(part, TensorTracker) else operand
+    return part if isinstance(part, TensorTracker) else as_number(operand)
 
 
 @ROWS.entry(RESULTS, torch.Tensor)
