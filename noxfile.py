@@ -121,17 +121,17 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=FIRST)
 def types(session: nox.Session) -> None:
-    """mypy --strict of every package, or of the layers given, each checked when only it and what it declares is installed.
+    """mypy --strict of every package, or of the layers given, with only what each declares installed: `python dev.py types guards`.
 
     The packages stand on each other, so one environment grows from the lowest to the highest.
     """
+    wanted = session.posargs or LAYERS
+    for unknown in set(wanted).difference(LAYERS):
+        session.error(f"there is no layer {unknown!r}; there are {', '.join(LAYERS)}")
     session.install(*group("types"))
     if session.virtualenv._reused:  # a reused environment holds the higher layers
         session.run("uv", "pip", "uninstall", *(f"framesmith-{layer}" for layer in LAYERS), external=True)
     checks = Checks(session)
-    wanted = session.posargs or LAYERS
-    for unknown in set(wanted).difference(LAYERS):
-        session.error(f"there is no layer {unknown!r}; there are {', '.join(LAYERS)}")
     for layer in LAYERS:
         install(session, layer, *([] if layer == "bytecode" else [torch_for(PLAN.first)]))
         if layer not in wanted:
@@ -150,7 +150,7 @@ def types(session: nox.Session) -> None:
     + [nox.param(FIRST, layer, id=f"{layer}-{PLAN.first}") for layer in LAYERS[1:]],
 )
 def tests(session: nox.Session, layer: str) -> None:
-    """The tests of one package, with only that package and what it declares installed."""
+    """The tests of one package, with only that package and what it declares installed: `python dev.py tests guards`."""
     warn_of_missing(session)
     install(session, layer, *group("test"), *([] if layer == "bytecode" else [torch_for(PLAN.first)]))
     if layer == "bytecode":
@@ -223,7 +223,7 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session(python=FIRST, reuse_venv=True)
 def demo(session: nox.Session) -> None:
-    """The main job: `framesmith demo` on real models."""
+    """The main job, `framesmith demo` on real models: `python dev.py demo --only Llama`."""
     install(session, "frontend", torch_for(PLAN.first), extra="[cli]")
     session.run("framesmith", "demo", *session.posargs, env=QUIET | {"OMP_NUM_THREADS": None})
 
@@ -245,7 +245,7 @@ def where(session: nox.Session) -> None:
 
 @nox.session(python=FIRST, reuse_venv=True)
 def bench(session: nox.Session) -> None:
-    """Measure framesmith beside torch.compile in the same run."""
+    """Measure framesmith beside torch.compile in the same run: `python dev.py bench --only calls`."""
     install(session, "frontend", *group("bench"), torch_for(PLAN.first), extra="[cli]")
     session.run("python", "-m", "benchmarks", *session.posargs, env=QUIET)
 
@@ -279,7 +279,7 @@ def fuzz(session: nox.Session) -> None:
 @nox.session(reuse_venv=True)
 @nox.parametrize("python,version", EACH)
 def wild(session: nox.Session, version: str) -> None:
-    """Random programs over wild values on each Python, by seed: `nox -s wild -- --seeds 0:10000`."""
+    """Random programs over wild values on each Python, by seed: `python dev.py wild --seeds 0:10000`."""
     install(session, "frontend", *group("test"), torch_for(version))
     session.run("python", "-m", "tests.end_to_end.fuzz.wild_runs", *session.posargs, env=QUIET)
 
@@ -287,7 +287,7 @@ def wild(session: nox.Session, version: str) -> None:
 @nox.session(reuse_venv=True)
 @nox.parametrize("python,version", EACH)
 def perturbation(session: nox.Session, version: str) -> None:
-    """Change one thing at a time that a program can have read, and compare: `-- --programs 1/4 --seed 2 --only NAME`."""
+    """Change one thing at a time that a program can have read, and compare: `python dev.py perturbation --programs 1/4 --seed 2`."""
     install(session, "frontend", *group("test"), torch_for(version), extra="[cli]")
     session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)
 
@@ -295,27 +295,27 @@ def perturbation(session: nox.Session, version: str) -> None:
 @nox.session(reuse_venv=True)
 @nox.parametrize("python,version", EACH)
 def models(session: nox.Session, version: str) -> None:
-    """Models of public packages against eager, torch.compile beside: `-- --only vision/ --half judge --no-peer`."""
+    """Models of public packages against eager, torch.compile beside: `python dev.py models --only vision/ --half judge --no-peer`."""
     install(session, "frontend", *group("models"), torch_for(version))
     session.run("python", "-m", "tests.quality.model_runs", *session.posargs, env=QUIET)
 
 
 @nox.session(python=FIRST, reuse_venv=True)
 def operators(session: nox.Session) -> None:
-    """Every operator and module of torch's own test databases against eager: `-- --slice 1/4 --only NAME --samples 8`."""
+    """Every operator and module of torch's own test databases against eager: `python dev.py operators --slice 1/4 --only NAME --samples 8`."""
     install(session, "frontend", *group("sweep"), torch_for(PLAN.first))
     session.run("python", "-m", "tests.sweeps.operators", *session.posargs, env=QUIET)
 
 
 @nox.session(python=FIRST, reuse_venv=True)
 def opinfo(session: nox.Session) -> None:
-    """Every operator of torch's test database in one graph, beside torch.compile: `-- --slice 1/8 --only NAME --samples 2`."""
+    """Every operator of torch's test database in one graph, beside torch.compile: `python dev.py opinfo --slice 1/8 --only NAME --samples 2`."""
     install(session, "frontend", *group("sweep"), torch_for(PLAN.first))
     session.run("python", "-m", "tests.sweeps.opinfo", *session.posargs, env=QUIET)
 
 
 @nox.session(python=FIRST, reuse_venv=True)
 def failing_operators(session: nox.Session) -> None:
-    """Which operators raise on bad data, compared with the table in `graph.data_errors`: `-- --slice 1/4`."""
+    """Which operators raise on bad data, compared with the table in `graph.data_errors`: `python dev.py failing_operators --slice 1/4`."""
     install(session, "frontend", *group("sweep"), torch_for(PLAN.first))
     session.run("python", "-m", "tests.sweeps.data_errors", *session.posargs, env=QUIET)

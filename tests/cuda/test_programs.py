@@ -1,6 +1,6 @@
 """Programs on CUDA, compiled and eager: results, printed text, random streams, streams and settings, over several calls.
 
-For a machine with a GPU: `nox -s cuda`, or `pytest tests/cuda`. Not part of the tests that a change has to pass.
+For a machine with a GPU: `python dev.py cuda`, or `pytest tests/cuda`. Not part of the tests that a change has to pass.
 """
 
 import pytest

@@ -1,5 +1,6 @@
 """The tools of the workspace: which Pythons run what, the sessions of nox, and the check of the README's examples."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import dev
 import pytest
 from tools import interpreters, readme
 
+TITLES = ["lint", "types", "tests(bytecode-3.11)", "tests(bytecode-3.12)", "tests(graph-3.11)", "demo"]
 ALL = {"3.11": "/a", "3.12": "/b", "3.13": "/c", "3.14": "/d", "3.15": "/e"}
 
 
@@ -52,12 +54,79 @@ def test_what_is_no_python_is_left_out() -> None:
     [
         (["test"], []),
         (["test", "-r"], ["-r"]),
-        (["list"], ["--list"]),
         (["demo", "--quick"], ["--session", "demo", "--", "--quick"]),
+        (["tests"], ["--session", "tests", "--"]),
+        (["tests(graph-3.11)", "-x"], ["--session", "tests(graph-3.11)", "--", "-x"]),
+        (["tests", "graph"], ["--session", "tests(graph-3.11)", "--"]),
+        (["tests", "bytecode-3.12"], ["--session", "tests(bytecode-3.12)", "--"]),
+        (
+            ["tests", "bytecode", "graph", "-k", "name"],
+            [
+                "--session",
+                *("tests(bytecode-3.11)", "tests(bytecode-3.12)", "tests(graph-3.11)"),
+                *("--", "-k", "name"),
+            ],
+        ),
+        (
+            ["tests", "graph", "packages/graph/tests/test_text.py"],
+            ["--session", "tests(graph-3.11)", "--", "packages/graph/tests/test_text.py"],
+        ),
+        (["types", "graph"], ["--session", "types", "--", "graph"]),
     ],
 )
 def test_the_one_command_is_handed_to_nox(command, arguments) -> None:
-    assert dev.nox_arguments(command[0], command[1:]) == arguments
+    assert dev.nox_arguments(command[0], command[1:], TITLES) == arguments
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ["tets"],
+            "there is no session 'tets'; there are test, list, lint, types, tests, demo; did you mean 'tests'?",
+        ),
+        (
+            ["tests(graph-3.12)"],
+            "there is no session 'tests(graph-3.12)'; graph is tested alone on Python 3.11; did you mean 'tests(graph-3.11)'?",
+        ),
+        (["tests", "graph-3.12"], "graph is tested alone on Python 3.11; did you mean 'tests(graph-3.11)'?"),
+        (["tests", "bytecode-3.15"], "bytecode is tested alone on Python 3.11, 3.12; did you mean"),
+        (["tests", "grahp"], "there is no layer 'grahp'; there are bytecode, graph; did you mean 'graph'?"),
+        (["types", "grahp"], "there is no layer 'grahp'; there are bytecode, graph; did you mean 'graph'?"),
+        (["tests", "wheels"], "there is no layer 'wheels'; there are bytecode, graph"),
+    ],
+)
+def test_what_is_not_there_is_said_with_what_is(command, said) -> None:
+    with pytest.raises(dev.UnknownSession, match=re.escape(said)) as raised:
+        dev.nox_arguments(command[0], command[1:], TITLES)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_list_names_what_one_types() -> None:
+    tests = [
+        {"name": "tests", "session": f"tests(bytecode-{version})", "description": "Alone."}
+        for version in ("3.11", "3.12")
+    ]
+    sessions = [{"name": "lint", "session": "lint", "description": "ruff."}, *tests]
+    assert dev.list_text(sessions).splitlines() == [
+        "python dev.py test   Everything a change has to pass.",
+        "python dev.py list   This list.",
+        "python dev.py lint   ruff.",
+        "python dev.py tests  Alone.",
+        '    one alone: python dev.py "tests(bytecode-3.11)"; there are bytecode-3.11, bytecode-3.12',
+    ]
+
+
+def test_no_session_is_called_in_another_way() -> None:
+    root = Path(dev.__file__).parent
+    files = [
+        root / "noxfile.py",
+        *(root / "tests").rglob("*.py"),
+        *root.glob("*.md"),
+        *root.glob("docs/**/*.md"),
+    ]
+    found = [str(file) for file in files if re.search(r"`(nox -[se]|--) ", file.read_text())]
+    assert not found
 
 
 PAGE = """

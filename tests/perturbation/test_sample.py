@@ -1,4 +1,4 @@
-"""A sample of the perturbation battery in every run; `nox -s perturbation` runs all of it."""
+"""A sample of the perturbation battery in every run; `python dev.py perturbation` runs all of it."""
 
 import zlib
 
