@@ -239,7 +239,7 @@ def demo_short(session: nox.Session) -> None:
 @nox.session(python=FIRST, reuse_venv=True)
 def where(session: nox.Session) -> None:
     """Where something is handled: `python dev.py where list.append`."""
-    install(session, "frontend", torch_for(PLAN.first))
+    install(session, "frontend", "numpy", torch_for(PLAN.first))  # without numpy, importing torch warns
     session.run("python", "-m", "framesmith.frontend.where", *session.posargs, env=QUIET)
 
 
