@@ -219,7 +219,7 @@ TOPICS: Final = (
         ),
     ),
     Topic(
-        "a function or everything is kept eager",
+        "a function is kept eager, or nothing more is compiled",
         (
             "disable",
             "turn off",
@@ -233,8 +233,9 @@ TOPICS: Final = (
             ("`@frontend.disable`", "directives.disable"),
             ("what it makes of a function", "disabled.make_native"),
             ("the call of one in a compiled function breaks the graph", "docs/breaks/disabled-function.md"),
-            ("everything, by `config.disable` or the environment", "is_disabled_by_environment"),
+            ("nothing more is compiled, by `config.disable` or the environment", "is_disabled_by_environment"),
             ("the way back from `compile`", "api.uncompile"),
+            ("removes the entries that were made", "api.reset"),
         ),
     ),
     Topic(
