@@ -1,12 +1,12 @@
 """What happened: counters, logs by topic, and the record of one compiled function.
 
-The texts of these records are made in `explain` and `reports`.
+A record says itself what it is; `explain` puts the records of a function together.
 """
 
 import logging
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -14,12 +14,17 @@ from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import AS_CAPTURED
 from framesmith.guards import GuardSet
+from framesmith.guards.words import write_count
 
 TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "code")
 """What `FRAMESMITH_LOGS` may name: breaks; why no entry fits; what becomes symbolic; changes that are replayed after a
 graph; what an entry rests on; its graph; its generated code."""
 _FORMER: Final = {"bytecode": "code"}
 """Former names of topics."""
+
+MOST_GUARDS: Final = 20
+"""So many guards of an entry are shown unless all are asked for. A model of twelve layers has more than a thousand."""
+AS_CAPTURED_TEXT: Final = "the graph runs as it was captured, since {}"
 
 _PARENT: Final = "framesmith"
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -37,6 +42,16 @@ class BreakRecord:
     line: int
     function: str
     user_stack: str
+
+    def block(self, number: int | None = None) -> str:
+        """What `explain` prints for it: the place, what broke and why, what to do, and the user's frames."""
+        title = "break" if number is None else f"break {number}"
+        head = f"{title} at {self.file}:{self.line} in {self.function}:\n  {self.text}"
+        return f"{head}\n{self.user_stack}".rstrip()
+
+    def __str__(self) -> str:
+        """The block that `explain` prints for it, without a number."""
+        return self.block()
 
 
 @final
@@ -94,6 +109,34 @@ class EntryRecord:
     def title(self) -> str:
         """The function and where the entry begins."""
         return f"{self.function} {self.begins}"
+
+    def block(
+        self, number: int | None = None, known: Set[str] = frozenset(), most_guards: int | None = MOST_GUARDS
+    ) -> str:
+        """What `explain` prints for it: its title, and its guards.
+
+        Only those that are not `known` from earlier entries of the same code, unless all are wanted (`most_guards` is None).
+        """
+        shared = ", shared with a function that was compiled before" if self.is_shared else ""
+        count = write_count(len(self.guards), "guard")
+        head = "entry of" if number is None else f"entry {number},"
+        title = f"{head} {self.title()}{shared}, has {count}"
+        first = [] if self.as_captured is None else [f"  {AS_CAPTURED_TEXT.format(self.as_captured)}"]
+        if most_guards is None:
+            return "\n".join([f"{title}:", *first, *(f"  {guard}" for guard in self.guard_lines())])
+        new = [line for line, text in zip(self.guard_lines(), self.guards, strict=True) if text not in known]
+        lines = [f"{title}, {len(new)} of them in no entry before:" if known else f"{title}:"]
+        lines += [*first, *(f"  {guard}" for guard in new[:most_guards])]
+        if len(new) > most_guards:
+            more = len(new) - most_guards
+            lines.append(
+                f"  and {more} more: `.text(most_guards=None)` has all, `.guards` has them as a tuple"
+            )
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """The block that `explain` prints for it, without a number."""
+        return self.block()
 
     def guard_lines(self) -> list[str]:
         """The guards with the lines that asked for them."""

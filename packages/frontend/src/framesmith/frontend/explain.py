@@ -19,14 +19,10 @@ from framesmith.frontend.argument_checks import (
 )
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.disabled import is_disabled
-from framesmith.frontend.events import BreakRecord, EntryRecord, collapse_repeats
+from framesmith.frontend.events import MOST_GUARDS, BreakRecord, EntryRecord, collapse_repeats
 from framesmith.frontend.options import CompileOptions
-from framesmith.frontend.reports import AS_CAPTURED_TEXT
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.words import write_count
-
-MOST_GUARDS = 20
-"""So many guards of an entry `str(explanation)` shows. A model of twelve layers has more than a thousand."""
 
 
 @final
@@ -62,44 +58,20 @@ class Explanation:
         ]
         if not self.entries and not self.breaks and not self.notes:
             lines.append(_NOTHING)
-        for number, record in enumerate(self.breaks, 1):
-            lines += [
-                f"break {number} at {record.file}:{record.line} in {record.function}:",
-                f"  {record.text}",
-            ]
-            lines.append(record.user_stack.rstrip())
+        lines += [record.block(number) for number, record in enumerate(self.breaks, 1)]
         if self.recompiles:
             lines += ["recompiled because:", *(f"  {reason}" for reason in collapse_repeats(self.recompiles))]
         lines += [*self.notes]
         known: dict[str, frozenset[str]] = {}
         for number, entry in enumerate(self.entries, 1):
             guards = frozenset(entry.guards)
-            lines += _entry_lines(number, entry, known.get(entry.title(), frozenset()), most_guards)
+            lines.append(entry.block(number, known.get(entry.title(), frozenset()), most_guards))
             known[entry.title()] = known.get(entry.title(), frozenset()) | guards
         return "\n".join(line for line in lines if line)
 
     def __str__(self) -> str:
         """The answer as text, without most guards of a large model."""
         return self.text()
-
-
-def _entry_lines(
-    number: int, entry: EntryRecord, known: frozenset[str], most_guards: int | None
-) -> list[str]:
-    """An entry with its guards; only those that are not `known` from earlier entries of the same code, unless all are
-    wanted (`most_guards` is None)."""
-    shared = ", shared with a function that was compiled before" if entry.is_shared else ""
-    title = f"entry {number}, {entry.title()}{shared}, has {write_count(len(entry.guards), 'guard')}"
-    first = [] if entry.as_captured is None else [f"  {AS_CAPTURED_TEXT.format(entry.as_captured)}"]
-    if most_guards is None:
-        return [f"{title}:", *first, *(f"  {guard}" for guard in entry.guard_lines())]
-    new = [line for line, text in zip(entry.guard_lines(), entry.guards, strict=True) if text not in known]
-    lines = [f"{title}, {len(new)} of them in no entry before:" if known else f"{title}:"]
-    lines += [*first, *(f"  {guard}" for guard in new[:most_guards])]
-    if len(new) > most_guards:
-        more = len(new) - most_guards
-        lines.append(f"  and {more} more: `.text(most_guards=None)` has all, `.guards` has them as a tuple")
-    return lines
 
 
 _NOTHING: Final = (

@@ -15,7 +15,7 @@ def report_entry(record: events.EntryRecord) -> None:
     if record.graph is not None and events.is_logged("graph"):
         events.log("graph", "%s\n%s", record.function, getattr(record.graph, "code", ""))
     if record.as_captured is not None:
-        events.log("graph", "%s: %s", record.title(), AS_CAPTURED_TEXT.format(record.as_captured))
+        events.log("graph", "%s: %s", record.title(), events.AS_CAPTURED_TEXT.format(record.as_captured))
     if events.is_logged("guards"):
         events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guard_lines()))
     if events.is_logged("code"):
@@ -34,7 +34,6 @@ def report_dynamic(function: str, sources: Iterable[str]) -> None:
         events.log("dynamic", "%s: %s is symbolic from now on", function, source)
 
 
-AS_CAPTURED_TEXT: Final = "the graph runs as it was captured, since {}"
 RUNS_UNCOMPILED: Final = "The function runs uncompiled."
 GOES_ON: Final = (
     "An operation of the program raised before; that exception goes on, without what the program did between the "

@@ -233,7 +233,10 @@ TOPICS: Final = (
             ("`@frontend.disable`", "directives.disable"),
             ("what it makes of a function", "disabled.make_native"),
             ("the call of one in a compiled function breaks the graph", "docs/breaks/disabled-function.md"),
-            ("nothing more is compiled, by `config.disable` or the environment", "is_disabled_by_environment"),
+            (
+                "nothing more is compiled, by `config.disable` or the environment",
+                "is_disabled_by_environment",
+            ),
             ("the way back from `compile`", "api.uncompile"),
             ("removes the entries that were made", "api.reset"),
         ),
