@@ -3,6 +3,8 @@
 import re
 import subprocess
 import sys
+import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import dev
@@ -13,6 +15,7 @@ from tools import pages, readme
 from framesmith.frontend import cli
 
 ROOT = pages.ROOT
+LAYERS = ("bytecode", "guards", "graph", "variables", "frontend")
 READMES = sorted(
     str(path.relative_to(ROOT)) for path in (ROOT / "README.md", *ROOT.glob("packages/*/README.md"))
 )
@@ -75,6 +78,19 @@ def test_every_command_that_a_page_names_is_there(name) -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_installs_is_there(name) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for words in commands((ROOT / name).read_text()):
+        if words[:2] != ["pip", "install"]:
+            continue
+        groups = {after for word, after in pairwise(words) if word == "--group"}
+        folders = {word.strip('"./').partition("[")[0] for word in words if "packages/" in word}
+        assert groups <= {*project["dependency-groups"]}
+        assert not folders or folders == {f"packages/{layer}" for layer in LAYERS}, " ".join(words)
+        assert not groups or "torch~=" in words[-1]  # the newest may be one that is not supported
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_every_file_that_a_page_names_is_there(name) -> None:
     page = (ROOT / name).read_text()
     named = re.findall(r"\b(?:packages|tests|tools|docs|benchmarks|examples)/[\w/.-]+\w", page)
@@ -100,7 +116,7 @@ def test_the_readme_of_variables_lists_its_folders() -> None:
 
 
 def test_public_names_of_every_package_are_there() -> None:
-    for layer in ("bytecode", "guards", "graph", "variables", "frontend"):
+    for layer in LAYERS:
         module = __import__(f"framesmith.{layer}", fromlist=["__all__"])
         assert module.__all__, layer
         assert not [name for name in module.__all__ if not hasattr(module, name)]
