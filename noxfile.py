@@ -196,7 +196,7 @@ def everything(session: nox.Session, version: str) -> None:
 
 def _together(session: nox.Session, version: str, *paths: str) -> None:
     warn_of_missing(session)
-    install(session, "frontend", *group("test"), torch_for(version), extra="[cli]")
+    install(session, "frontend", *group("test"), torch_for(version), extra="[demo]")
     pytest(session, *paths)
 
 
@@ -224,14 +224,14 @@ def wheels(session: nox.Session) -> None:
 @nox.session(python=FIRST, reuse_venv=True)
 def demo(session: nox.Session) -> None:
     """The main job, `framesmith demo` on real models: `python dev.py demo --only Llama`."""
-    install(session, "frontend", torch_for(PLAN.first), extra="[cli]")
+    install(session, "frontend", torch_for(PLAN.first), extra="[demo]")
     session.run("framesmith", "demo", *session.posargs, env=QUIET | {"OMP_NUM_THREADS": None})
 
 
 @nox.session(python=FIRST)
 def demo_short(session: nox.Session) -> None:
     """Two programs of the demo, without what they cost: the README's first command works."""
-    install(session, "frontend", torch_for(PLAN.first), extra="[cli]")
+    install(session, "frontend", torch_for(PLAN.first), extra="[demo]")
     programs = ("--only", "Llama", "--only", "loop with a break")
     session.run("framesmith", "demo", "--no-measure", *programs, env=QUIET | {"OMP_NUM_THREADS": None})
 
@@ -246,7 +246,7 @@ def where(session: nox.Session) -> None:
 @nox.session(python=FIRST, reuse_venv=True)
 def bench(session: nox.Session) -> None:
     """Measure framesmith beside torch.compile in the same run: `python dev.py bench --only calls`."""
-    install(session, "frontend", *group("bench"), torch_for(PLAN.first), extra="[cli]")
+    install(session, "frontend", *group("bench"), torch_for(PLAN.first), extra="[demo]")
     session.run("python", "-m", "benchmarks", *session.posargs, env=QUIET)
 
 
@@ -261,7 +261,7 @@ def cuda(session: nox.Session) -> None:
 @nox.parametrize("python,version", EACH)
 def versions(session: nox.Session, version: str) -> None:
     """The figures that are set side by side for each Python: call overhead, trace time, first call."""
-    install(session, "frontend", *group("bench"), torch_for(version), extra="[cli]")
+    install(session, "frontend", *group("bench"), torch_for(version), extra="[demo]")
     where = f"benchmarks/results/python-{version}.json"
     session.run("python", "-m", "benchmarks", "--only", "versions", "--json", where, env=QUIET)
 
@@ -269,7 +269,7 @@ def versions(session: nox.Session, version: str) -> None:
 @nox.session(python=FIRST, reuse_venv=True)
 def fuzz(session: nox.Session) -> None:
     """Random programs for long: every test marked `fuzz`, with many examples."""
-    install(session, "frontend", *group("test"), torch_for(PLAN.first), extra="[cli]")
+    install(session, "frontend", *group("test"), torch_for(PLAN.first), extra="[demo]")
     where = session.posargs or ["packages", "tests"]
     session.run(
         "python", "-m", "pytest", *WORKERS, "-m", "fuzz", "--hypothesis-profile", "fuzz", *where, env=QUIET
@@ -288,7 +288,7 @@ def wild(session: nox.Session, version: str) -> None:
 @nox.parametrize("python,version", EACH)
 def perturbation(session: nox.Session, version: str) -> None:
     """Change one thing at a time that a program can have read, and compare: `python dev.py perturbation --programs 1/4 --seed 2`."""
-    install(session, "frontend", *group("test"), torch_for(version), extra="[cli]")
+    install(session, "frontend", *group("test"), torch_for(version), extra="[demo]")
     session.run("python", "-m", "tests.perturbation", *session.posargs, env=QUIET)
 
 

@@ -36,7 +36,7 @@ def test_the_package_runs_as_a_module() -> None:
 def test_without_the_extra_the_demo_says_how_to_install_it() -> None:
     done = without_extra("demo")
     assert done.returncode == 2, done.stderr
-    assert 'pip install "framesmith-frontend[cli]"' in done.stderr and "Traceback" not in done.stderr
+    assert 'pip install "framesmith-frontend[demo]"' in done.stderr and "Traceback" not in done.stderr
 
 
 def test_without_the_extra_the_other_commands_work() -> None:
@@ -107,5 +107,6 @@ def test_the_distribution_needs_no_library_of_the_command_line() -> None:
 
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     assert not any(line.startswith(("rich", "typer")) for line in project["dependencies"])
-    assert any(line.startswith("rich") for line in project["optional-dependencies"]["cli"])
+    assert any(line.startswith("rich") for line in project["optional-dependencies"]["demo"])
+    assert [*project["optional-dependencies"]] == ["demo"]
     assert "translator" not in project["description"] and "export" not in project["description"]

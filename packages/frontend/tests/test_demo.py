@@ -102,7 +102,7 @@ def test_a_row_shows_milliseconds_microseconds_and_the_ratio() -> None:
 
 def test_without_transformers_the_message_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setattr(models.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(models.MissingTransformers, match=r'pip install "framesmith-frontend\[cli\]"'):
+    with pytest.raises(models.MissingTransformers, match=r'pip install "framesmith-frontend\[demo\]"'):
         models.require()
 
 

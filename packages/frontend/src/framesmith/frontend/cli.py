@@ -1,6 +1,6 @@
 """The command line: `framesmith demo`, `version`, `where` and `explain`. Each command calls the module that does it.
 
-Standard library only. What the demo needs besides (rich, transformers) comes with the extra `cli`. What `where`
+Standard library only. What the demo needs besides (rich, transformers) comes with the extra `demo`. What `where`
 answers is in `signposts`.
 """
 
@@ -38,7 +38,7 @@ def demo(only: Sequence[str] = (), backend: str | None = None, *, measure: bool 
             raise
         print(
             f"framesmith demo needs {missing.name}, which is not installed; install the extra with\n"
-            '  pip install "framesmith-frontend[cli]"',
+            '  pip install "framesmith-frontend[demo]"',
             file=sys.stderr,
         )
         return 2
@@ -121,7 +121,7 @@ def make_parser() -> argparse.ArgumentParser:
         prog="framesmith", description="Turn Python functions that use PyTorch into graphs."
     )
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    shown = commands.add_parser("demo", help="real models, compiled and compared with eager (extra: cli)")
+    shown = commands.add_parser("demo", help="real models, compiled and compared with eager (extra: demo)")
     shown.add_argument("--only", action="append", default=[], help="run this case only; may be given again")
     shown.add_argument("--backend", help="default: inductor, or aot_eager without a C++ compiler")
     shown.add_argument(

@@ -1,6 +1,6 @@
 """Five Hugging Face architectures from small random configurations: no network, no weights, a second each at most.
 
-transformers is an optional dependency (the extra `cli`); where it is missing, `require` says how to get it.
+transformers is an optional dependency (the extra `demo`); where it is missing, `require` says how to get it.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ class MissingTransformers(RuntimeError):
     def __init__(self) -> None:
         super().__init__(
             "the demo builds its models with transformers, which is not installed; "
-            'install it with: pip install "framesmith-frontend[cli]"'
+            'install it with: pip install "framesmith-frontend[demo]"'
         )
 
 
