@@ -191,6 +191,48 @@ def test_a_recompilation_is_noted_with_the_users_names() -> None:
     assert history.recompiles == ["plain: n == 3"]
 
 
+def test_a_recompile_logs_the_newest_entrys_reason_and_counts_the_older_ones(caplog) -> None:
+    compiled = frontend.compile(lambda x: x + x.shape[0], backend="eager", dynamic=False)
+    with caplog.at_level("INFO", "framesmith.recompiles"):
+        for size in (3, 4, 5, 6):
+            compiled(torch.ones(size))
+    first, second, third = (record.getMessage() for record in caplog.records)
+    assert "from 3 to 4" in first and "not fit" not in first
+    assert "from 4 to 5" in second and second.endswith("; 1 older entry does not fit either")
+    assert "from 5 to 6" in third and third.endswith("; 2 older entries do not fit either")
+
+
+def reach_the_limit(function, dynamic, values) -> str:
+    """What is warned when the limit of one entry is reached."""
+    compiled = frontend.compile(function, backend="eager", dynamic=dynamic)
+    with frontend.config.patch(recompile_limit=1), pytest.warns(frontend.RecompileLimitWarning) as warned:
+        for value in values:
+            compiled(value)
+    return str(warned[0].message)
+
+
+def test_the_limit_is_told_once(caplog) -> None:
+    with caplog.at_level("INFO", "framesmith.recompiles"):
+        reach_the_limit(lambda x: x + x.shape[0], None, (torch.ones(3), torch.ones(4)))
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "remedy"),
+    [
+        (None, "Mark the size with frontend.mark_dynamic, compile with dynamic=True, or raise"),
+        (False, "Mark the size with frontend.mark_dynamic, leave out dynamic=False, or raise"),
+    ],
+)
+def test_the_remedy_for_a_size_follows_what_compile_was_told(dynamic, remedy) -> None:
+    assert remedy in reach_the_limit(lambda x: x + x.shape[0], dynamic, (torch.ones(3), torch.ones(4)))
+
+
+def test_the_remedy_for_a_number_follows_what_compile_was_told() -> None:
+    said = reach_the_limit(lambda n: torch.ones(2) * n, False, (2, 3))
+    assert "Pass the number as a tensor, leave out dynamic=False, or raise" in said
+
+
 def _timed(function):
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
@@ -260,7 +302,8 @@ def test_the_limit_names_the_value_its_line_and_the_remedy() -> None:
     guards, scope = missed(1)
     text = recompile_limit.limit_text("loud", loud.__code__, [guards], scope, 1)
     line = loud.__code__.co_firstlineno + 1
-    assert f"(read at {__file__}:{line})" in text and "what varies: n" in text and "dynamic=None" in text
+    assert f"(read at {__file__}:{line})" in text and "what varies: n" in text
+    assert "Pass the number as a tensor, or raise" in text
 
 
 def test_the_failure_of_most_entries_counts() -> None:

@@ -9,11 +9,13 @@ from types import CodeType
 from typing import Final
 
 from framesmith.frontend.cache.user_names import UserNames
-from framesmith.frontend.events import add_reading_line, collapse_repeats
+from framesmith.frontend.errors import RecompileLimitWarning
+from framesmith.frontend.events import History, add_reading_line, collapse_repeats, log
 from framesmith.frontend.options import CompileOptions, Config
 from framesmith.frontend.stances import Stance
 from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.parameter_names import is_variable, variable_of
+from framesmith.frontend.user_warnings import warn
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
 from framesmith.guards.sources import Global, Local
 
@@ -44,13 +46,23 @@ def describe_limit(
     entries: Sequence[GuardSet],
     scope: Scope,
     settings: Config,
-    refusal: str | None,
+    options: CompileOptions,
     failures: Iterable[Failure],
 ) -> str:
-    """`limit_text` in the user's names. `refusal`: why it is an error; `failures`: why each entry rejects the call."""
+    """`limit_text` in the user's names. `failures`: why each entry rejects the call."""
+    refusal = refusal_of(settings, options)
     then = RUNS_UNCOMPILED if refusal is None else write_refusal(refusal, failures)
     limit = settings.recompile_limit
-    return names.text(limit_text(names.function, names.code, entries, scope, limit, then))
+    return names.text(limit_text(names.function, names.code, entries, scope, limit, then, options.dynamic))
+
+
+def report_limit(history: History, text: str) -> None:
+    """Warn once in a session, and log it of each further unit; the history notes it for each."""
+    if history.notes:
+        log("recompiles", "%s", text)
+    else:
+        warn(text, RecompileLimitWarning)
+    history.notes.append(text)
 
 
 def limit_text(
@@ -60,6 +72,7 @@ def limit_text(
     scope: Scope,
     limit: int,
     then: str = RUNS_UNCOMPILED,
+    dynamic: bool | None = None,
 ) -> str:
     """The whole message: what happens then, the value for which most entries reject the call, with its line, and the remedy."""
     head = (
@@ -70,9 +83,7 @@ def limit_text(
     if failure is None:
         return head
     place = failure.user_frame or "{}:{}".format(*place_of(failure, code))
-    return (
-        f"{head}\n  what varies: {add_reading_line(failure.text, place)}\n  what to do: {remedy_of(failure)}"
-    )
+    return f"{head}\n  what varies: {add_reading_line(failure.text, place)}\n  what to do: {remedy_of(failure, dynamic)}"
 
 
 def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
@@ -100,8 +111,9 @@ def place_of(failure: Failure, code: CodeType) -> tuple[str, int]:
     return code.co_filename, code.co_firstlineno
 
 
-def remedy_of(failure: Failure) -> str:
-    """What the user can do about a value of this kind."""
+def remedy_of(failure: Failure, dynamic: bool | None) -> str:
+    """What the user can do about a value of this kind. `dynamic`: what `compile` was told."""
+    fixed = "leave out dynamic=False, " if dynamic is False else ""
     more = "or raise frontend.config.recompile_limit if these are all the values there are."
     # `rank` is set where the number of dimensions is another one: marking a size does not help then
     if (
@@ -109,11 +121,12 @@ def remedy_of(failure: Failure) -> str:
         and failure.tensor_change.rank is None
         and failure.tensor_change.sizes
     ):
-        return f"Mark the size with frontend.mark_dynamic, compile with dynamic=True, {more}"
+        option = "compile with dynamic=True, " if dynamic is None else fixed
+        return f"Mark the size with frontend.mark_dynamic, {option}{more}"
     if failure.tensor_change is not None:
         return (
             f"Pass tensors of one type, device and number of dimensions, compile a function for each, {more}"
         )
     if failure.value_change is not None:
-        return f"Pass the number as a tensor, compile with dynamic=None or True, {more}"
+        return f"Pass the number as a tensor, {fixed}{more}"
     return f"Keep it the same from call to call, pass it as a tensor, or compute what depends on it outside, {more}"

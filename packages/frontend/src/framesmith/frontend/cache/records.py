@@ -77,23 +77,24 @@ def make_break_record(
 
 def log_unshared(names: UserNames, failures: Sequence[Failure | None]) -> None:
     """Log why the entries of other functions of the same code do not serve."""
-    said = [
-        "it was made under other settings" if failure is None else names.text(failure.text)
-        for failure in failures
-    ]
-    for text in events.collapse_repeats(said):
-        events.log(
-            "recompiles",
-            "%s: an entry of another function of its code does not serve: %s",
-            names.function,
-            text,
-        )
+    first = failures[0]
+    text = "it was made under other settings" if first is None else names.text(first.text)
+    said = "%s: an entry of another function of its code does not serve: %s"
+    events.log("recompiles", said, names.function, add_others(text, len(failures) - 1, "other"))
+
+
+def add_others(text: str, count: int, which: str) -> str:
+    """Why one entry does not fit, and how many more there are."""
+    if not count:
+        return text
+    return f"{text}; {f'{count} {which} entries do' if count > 1 else f'1 {which} entry does'} not fit either"
 
 
 def record_recompile(history: events.History, names: UserNames, misses: Sequence[Examination]) -> list[str]:
     """Note why a call is compiled once more: what the nearest entry, with the fewest failed guards, does not allow.
 
-    Every entry's first reason is logged and returned, the newest entry's first. `misses`: of each entry.
+    Every entry's first reason is returned, the newest entry's first, which is the one that is logged: why the older ones did not
+    fit was logged when those after them were made. `misses`: of each entry.
     """
     newest_first = [one.failures for one in reversed(misses) if one.failures]
     if not newest_first:
@@ -103,8 +104,7 @@ def record_recompile(history: events.History, names: UserNames, misses: Sequence
     nearest = min(newest_first, key=len)
     history.recompiles.append(f"{names.function}: {_reason_text(names, nearest[0])}")
     events.counters["stats"]["recompile_reasons"] += 1
-    for text in events.collapse_repeats(reasons):
-        events.log("recompiles", "%s: %s", names.function, text)
+    events.log("recompiles", "%s: %s", names.function, add_others(reasons[0], len(reasons) - 1, "older"))
     return [f"{names.function}: {text}" for text in reasons]
 
 

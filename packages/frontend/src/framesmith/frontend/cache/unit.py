@@ -25,7 +25,7 @@ from framesmith.frontend.cache.agreement import build_in_agreement
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.idle_loops import EntryEnd, IdleLoops
-from framesmith.frontend.cache.recompile_limit import describe_limit, is_settled, refusal_of
+from framesmith.frontend.cache.recompile_limit import describe_limit, is_settled, refusal_of, report_limit
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompile, record_shared
 from framesmith.frontend.cache.session_state import OwnedSession, SessionState
 from framesmith.frontend.cache.shared_entries import EntryCache, SharedEntry, settings_of
@@ -38,7 +38,6 @@ from framesmith.frontend.errors import (
     DynamicSizeFixed,
     FramesmithError,
     RecompileError,
-    RecompileLimitWarning,
 )
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
 from framesmith.frontend.generated.dispatcher import Dispatcher, Signature
@@ -353,7 +352,7 @@ class CompiledUnit:
         return False
 
     def _report_limit(self, scope: Scope, settings: Config, failures: Sequence[Failure]) -> None:
-        """Warn once in a session that the limit is reached; its history notes it once for each compiled unit.
+        """Warn once in a session that the limit is reached, and log it of each further unit; its history notes it for each.
 
         Raises RecompileError, at each such call, where nothing may run uncompiled.
         """
@@ -361,14 +360,11 @@ class CompiledUnit:
         if self._is_reported and refusal is None:
             return
         guards = [entry.guards for entry in self.dispatcher.entries]
-        text = describe_limit(self.names, guards, scope, settings, refusal, failures)
+        text = describe_limit(self.names, guards, scope, settings, self._state.options, failures)
         if refusal is not None:
             raise RecompileError(text)
         self._is_reported = True
-        if not self._state.history.notes:
-            warn(text, RecompileLimitWarning)
-        self._state.history.notes.append(text)
-        events.log("recompiles", "%s", text)
+        report_limit(self._state.history, text)
 
     # -- making entries ----------------------------------------------------------------------------
     def _make_entry(self, values: Sequence[object]) -> Entry:
