@@ -60,17 +60,61 @@ def double(x, times):
     return x * times
 
 net = torch.nn.Linear(3, 2)
+SIZE = 3
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
 """
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments"),
+    [
+        ("double", "torch.ones(2), times=2"),
+        ("double", "torch.ones(SIZE), 2"),
+        ("double", "*[torch.ones(size) for size in (SIZE,)], **{'times': 2}"),
+        ("double", "x=torch.ones(2), times=2  # twice"),
+        ("double", "net.weight, 2"),
+        ("net", "torch.ones(SIZE)"),
+        ("Net.forward", "Net(), torch.ones(2)"),
+    ],
+)
+def test_explain_reads_the_arguments_of_a_call(target, arguments, tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "called.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["explain", f"called:{target}", "-a", arguments]) == 0
+    assert capsys.readouterr().out.startswith("1 graph with 1 operator")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["needing:double"], 'double needs arguments: pass --arguments "torch.ones(3), 2"'),
-        (["needing:net"], "net needs arguments: pass --arguments"),
-        (["needing:double", "-a", "torch.ones(2)"], "was given others: missing a required argument: 'times'"),
+        (
+            ["needing:double"],
+            'double(x, times) needs arguments; pass for example --arguments "torch.ones(3), times=2"',
+        ),
+        (["needing:net"], "net(input) needs arguments; pass for example --arguments"),
+        (
+            ["needing:double", "-a", "torch.ones(2)"],
+            "double(x, times) cannot be called with (torch.ones(2)): missing a required argument: 'times'",
+        ),
+        (
+            ["needing:Net.forward", "-a", "torch.ones(2)"],
+            "Net.forward(self, x) cannot be called with (torch.ones(2)): missing a required argument: 'x'",
+        ),
+        (
+            ["needing:Net", "-a", ""],
+            "error: explain() got <class 'needing.Net'>, a type, whose call makes an instance; pass an instance",
+        ),
+        (
+            ["needing:Net", "-a", "torch.ones(2)"],
+            "error: explain() got <class 'needing.Net'>, a type, whose call makes an instance; pass an instance",
+        ),
         (["needing:double", "-a", "torch.one(2)"], "cannot be read: AttributeError: "),
         (["needing:double", "-a", "torch.ones("], "cannot be read: SyntaxError: "),
+        (["needing:double", "-a", "1), print(2"], "cannot be read: SyntaxError: a bracket is closed"),
+        (["needing:double", "-a", "nte"], "cannot be read: NameError: name 'nte' is not defined"),
     ],
 )
 def test_explain_says_which_arguments_it_needs(arguments, said, tmp_path, monkeypatch, capsys) -> None:

@@ -5,24 +5,27 @@ answers is in `signposts`.
 """
 
 import argparse
+import ast
 import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Final
 
 import torch
 
 from framesmith import frontend
 from framesmith.frontend import where as signposts
+from framesmith.frontend.errors import FramesmithError
 
 LAYERS = ("bytecode", "guards", "graph", "variables", "frontend")
 DEMO = "framesmith.frontend.demo.command"
 """Imported by the command `demo` only, since it needs the extra."""
 
 
-EXAMPLE = 'pass --arguments "torch.ones(3), 2"'
+EXAMPLE = 'pass for example --arguments "torch.ones(3), times=2"'
 
 
 class WrongUse(Exception):
@@ -63,45 +66,68 @@ def find_version(distribution: str) -> str:
         return "not installed (found on the path)"
 
 
-def resolve(target: str) -> object:
-    """The object that `module:function` names; dots after the colon go through attributes. Raises WrongUse."""
-    module, colon, path = target.partition(":")
+def resolve(target: str) -> tuple[object, dict[str, object]]:
+    """What `module:function` names, and the module's namespace; dots after the colon go through attributes. Raises WrongUse."""
+    name, colon, path = target.partition(":")
     if not colon or not path:
         raise WrongUse(f"{target!r} is not of the form module:function")
     # where `python -m` looks first, and an installed command does not
     sys.path.insert(0, os.getcwd())
     try:
-        found: object = importlib.import_module(module)
+        module = importlib.import_module(name)
+        found: object = module
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as failure:
         raise WrongUse(str(failure)) from failure
-    return found
+    return found, vars(module)
 
 
 def explain(target: str, arguments: str = "") -> int:
     """Trace a function with the given arguments, and print its graphs, breaks and guards."""
-    function = resolve(target)
+    function, namespace = resolve(target)
     if not callable(function):
         raise WrongUse(f"{target!r} cannot be called: it is {function!r}")
-    values = read_arguments(arguments)
-    check_arguments(target, function, values)
-    print(frontend.explain(function)(*values))
+    args, kwargs = read_arguments(arguments, namespace)
+    check_arguments(target, function, arguments, args, kwargs)
+    print(frontend.explain(function)(*args, **kwargs))
     return 0
 
 
-def read_arguments(text: str) -> tuple[object, ...]:
-    """The values that the option `--arguments` gives: `torch.ones(3), 2`. Raises WrongUse."""
+def read_arguments(
+    text: str, namespace: Mapping[str, object] | None = None
+) -> tuple[tuple[object, ...], dict[str, object]]:
+    """The values that the option `--arguments` gives, as between the brackets of a call: `torch.ones(3), times=2`.
+
+    Evaluated in the namespace of the function's module, with `torch` besides. Raises WrongUse.
+    """
+    call = f"{_COLLECT}({text}\n)"
+    names = {"torch": torch, **(namespace or {}), _COLLECT: lambda *args, **kwargs: (args, kwargs)}
     try:
-        found: tuple[object, ...] = eval(f"({text},)" if text.strip() else "()", {"torch": torch})
+        parsed = ast.parse(call, mode="eval").body
+        if not isinstance(parsed, ast.Call) or not isinstance(parsed.func, ast.Name):
+            raise SyntaxError("a bracket is closed that was not opened")
+        found: tuple[tuple[object, ...], dict[str, object]] = eval(call, names)
     except Exception as failure:
-        said = f"{type(failure).__name__}: {failure}"
+        said = f"{type(failure).__name__}: {failure.msg if isinstance(failure, SyntaxError) else failure}"
         raise WrongUse(f"--arguments {text!r} cannot be read: {said}; {EXAMPLE}") from failure
     return found
 
 
-def check_arguments(target: str, function: Callable[..., object], values: Sequence[object]) -> None:
-    """Raises WrongUse where the function cannot be called with these values; a signature that is not known is not checked."""
+_COLLECT: Final = "_arguments_of_the_call"
+
+
+def check_arguments(
+    target: str,
+    function: Callable[..., object],
+    text: str,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+) -> None:
+    """Raises WrongUse where the function cannot be called with these values, which the text gives.
+
+    A signature that is not known is not checked, nor is a class, which `explain` refuses.
+    """
     name = target.partition(":")[2]
     called = function.forward if isinstance(function, torch.nn.Module) else function
     try:
@@ -109,10 +135,12 @@ def check_arguments(target: str, function: Callable[..., object], values: Sequen
     except (TypeError, ValueError):
         return
     try:
-        signature.bind(*values)
+        if not isinstance(function, type):
+            signature.bind(*args, **kwargs)
     except TypeError as failure:
-        problem = f"needs arguments: {EXAMPLE}" if not values else f"was given others: {failure}; {EXAMPLE}"
-        raise WrongUse(f"{name} {problem}") from failure
+        written = f"{name}({', '.join(signature.parameters)})"
+        problem = f"cannot be called with ({text}): {failure}" if args or kwargs else "needs arguments"
+        raise WrongUse(f"{written} {problem}; {EXAMPLE}") from failure
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -136,7 +164,10 @@ def make_parser() -> argparse.ArgumentParser:
     told = commands.add_parser("explain", help="graphs, breaks and guards of one function")
     told.add_argument("target", help="module:function, looked up from the current folder")
     told.add_argument(
-        "--arguments", "-a", default="", help='a Python expression over torch, e.g. "torch.ones(3), 2"'
+        "--arguments",
+        "-a",
+        default="",
+        help='what stands between the brackets of the call, over the names of the module and torch: "torch.ones(3), times=2"',
     )
     return made
 
@@ -151,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.command == "where":
             return signposts.main(given.names)
         return explain(given.target, given.arguments) if given.command == "explain" else show_version()
-    except WrongUse as wrong:
+    except (WrongUse, FramesmithError) as wrong:
         line.error(str(wrong))
 
 
