@@ -1,10 +1,12 @@
 """The parts of `framesmith where`: words of a question, hits by rank, and the breaks of calls."""
 
 import functools
+from pathlib import Path
 
 import pytest
 import torch
 
+from framesmith.frontend.signposts import definitions
 from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
 from framesmith.frontend.signposts.objects import find_row
 from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
@@ -141,3 +143,21 @@ def test_pure_functions_methods_without_their_class_and_modules_are_found(name, 
 def test_an_unknown_name_does_not_hide_a_known_one() -> None:
     assert questions_of(["list.append", "nothing.of_this_name"]) == ["list.append", "nothing.of_this_name"]
     assert questions_of(["recompile", "limit"]) == ["recompile limit"]
+
+
+LIST = "framesmith/variables/builtin_types/list_methods.py"
+
+
+@pytest.mark.parametrize(
+    ("root", "source", "page"),
+    [
+        ("/site/framesmith/{}", f"/site/{LIST}", "in the repository: docs/config.md"),
+        ("/checkout/packages/{0}/src/framesmith/{0}", f"packages/variables/src/{LIST}", "docs/config.md"),
+    ],
+)
+def test_a_path_is_one_that_can_be_opened(root, source, page, monkeypatch) -> None:
+    folders = [Path(root.format(layer)) for layer in ("bytecode", "variables", "frontend")]
+    monkeypatch.setattr(definitions, "layers", lambda: iter(folders))
+    assert definitions.where_it_lies(LIST) == source
+    assert definitions.where_it_lies("docs/config.md") == page
+    assert definitions.where_it_lies("/elsewhere/module.py") == "/elsewhere/module.py"

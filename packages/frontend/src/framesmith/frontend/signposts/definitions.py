@@ -74,21 +74,33 @@ def _in_file(path: Path) -> Iterator[tuple[str, int]]:
             yield match["name"], number
 
 
-def in_checkout(file: str) -> str:
-    """The path from the root of the repository, where the packages lie in one; any other path as it is."""
+def where_it_lies(file: str) -> str:
+    """A path from `framesmith/` on as one opens it: from the root of the repository, or absolute where the packages lie in none.
+
+    A page is there in the repository only. Any other path as it is.
+    """
+    if file.startswith("docs/"):
+        return file if checkout() is not None else f"in the repository: {file}"
     name, _, rest = file.replace(os.sep, "/").partition("/")
-    layer = rest.partition("/")[0]
-    source = Path("packages", layer, "src", name, rest)
-    is_ours = any(folder.parts[-5:-2] == ("packages", layer, "src") for folder in layers())
-    return source.as_posix() if is_ours else file
+    layer, _, inside = rest.partition("/")
+    folder = next((one for one in layers() if one.parts[-2:] == (name, layer)), None)
+    if folder is None:
+        return file
+    if folder.parts[-5:-2] == ("packages", layer, "src"):
+        return Path("packages", layer, "src", name, rest).as_posix()
+    return str(folder / inside)
 
 
 def pages() -> list[Path]:
     """The decision records and the pages for users and maintainers; none where the packages lie in no checkout."""
-    frontend = Path(str(framesmith.frontend.__file__)).parent
-    if frontend.parts[-5:-2] != ("packages", "frontend", "src"):
-        return []
-    return sorted((frontend.parents[4] / "docs").glob("*/*.md"))
+    root = checkout()
+    return [] if root is None else sorted((root / "docs").glob("*/*.md"))
+
+
+def checkout() -> Path | None:
+    """The root of the repository; None where the packages lie in no checkout."""
+    frontend = next(folder for folder in layers() if folder.name == "frontend")
+    return frontend.parents[4] if frontend.parts[-5:-2] == ("packages", "frontend", "src") else None
 
 
 def path_in_package(file: str) -> str:

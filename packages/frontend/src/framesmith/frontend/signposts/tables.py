@@ -18,7 +18,7 @@ import framesmith.guards.sources as guard_sources
 from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.signposts.definitions import in_checkout, path_in_package
+from framesmith.frontend.signposts.definitions import path_in_package, where_it_lies
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.graph.breaks.breaks import BreakKind
 from framesmith.variables.callables.functions import DIRECTIVES
@@ -46,7 +46,7 @@ class Signpost:
 
     def text(self) -> str:
         """`name: what, file:line`."""
-        return f"{self.name}: {self.what}, {in_checkout(self.file)}:{self.line}"
+        return f"{self.name}: {self.what}, {where_it_lies(self.file)}:{self.line}"
 
 
 @functools.cache
