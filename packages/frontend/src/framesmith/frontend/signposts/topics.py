@@ -61,6 +61,35 @@ TOPICS: Final = (
         ),
     ),
     Topic(
+        "what is reconstructed at a graph break",
+        (
+            "reconstructed break",
+            "reconstruct break",
+            "what is reconstructed at a break",
+            "values handed over at a break",
+            "live values break",
+            "reconstruct",
+        ),
+        (
+            ("step by step: rows 4 to 8 of the second walk", "docs/walks.md"),
+            ("what follows the graph: changes of objects, the operation, the tail call", "write_ending"),
+            ("the changes of objects that outlive the frame, in order", "emit.write_changes"),
+            ("the operands of the operation that runs natively", "NativeOperation.write"),
+            (
+                "where the frames go on, and an expression for each value that they need there",
+                "Resumption._write_state",
+            ),
+            ("those values: stack, locals and cells of each frame, in one order", "frame_state.state_of"),
+            (
+                "the expression of one value: a variable, a load, an output of the graph, or new",
+                "EntryWriter.value",
+            ),
+            ("how a value of a kind is made anew", "Tracker.reconstruct"),
+            ("the frames put together again for the next trace", "rebuild_frames"),
+            ("the same, to run natively", "NativeContinuation"),
+        ),
+    ),
+    Topic(
         "a graph break inside of `try` or `with`",
         (
             "break inside try",
