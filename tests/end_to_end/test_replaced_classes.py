@@ -46,7 +46,7 @@ def classes() -> dict[str, type]:
 
 @pytest.mark.parametrize("names", PAIRS, ids=" to ".join)
 @pytest.mark.parametrize("is_called_before", [True, False])
-@pytest.mark.filterwarnings("ignore::framesmith.frontend.IgnoredSettingWarning")
+@pytest.mark.filterwarnings("ignore::framesmith.frontend.NotCompiledWarning")
 def test_a_call_runs_what_the_class_of_the_object_says_now(names, is_called_before: bool) -> None:
     first, second = (classes()[name] for name in names)
     plain, one = first(), first()
@@ -58,7 +58,7 @@ def test_a_call_runs_what_the_class_of_the_object_says_now(names, is_called_befo
     assert len(api.session_of(compiled).history.entries) <= 2
 
 
-@pytest.mark.filterwarnings("ignore::framesmith.frontend.IgnoredSettingWarning")
+@pytest.mark.filterwarnings("ignore::framesmith.frontend.NotCompiledWarning")
 def test_a_class_that_inherits_the_call_may_get_its_own_later() -> None:
     space = classes()
     one, kind = space["A"](), space["Inheriting"]

@@ -30,7 +30,7 @@ def add_one(x: torch.Tensor) -> torch.Tensor:
 def test_it_runs_as_it_is_and_the_warning_says_what_to_pass(make) -> None:
     scripted = make()
     frontend.reset()
-    with pytest.warns(frontend.IgnoredSettingWarning, match=r"compile what was given to torch\.jit\.script"):
+    with pytest.warns(frontend.NotCompiledWarning, match=r"compile what was given to torch\.jit\.script"):
         compiled = frontend.compile(scripted, backend="eager")
     assert compiled is scripted
     assert torch.equal(compiled(X), scripted(X))

@@ -130,7 +130,7 @@ def test_other_code_after_compile_is_compiled() -> None:
     grown.__code__ = (lambda x: x + 2).__code__
     assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 3.0))
     grown.__code__ = (lambda x, *rest: x + 3).__code__
-    with pytest.warns(frontend.IgnoredSettingWarning, match="code with other parameters"):
+    with pytest.warns(frontend.NotCompiledWarning, match="code with other parameters"):
         assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 4.0))
 
 
@@ -164,7 +164,7 @@ def counting() -> tuple[list[int], Callable[[int], int]]:
 
 def test_a_cached_function_keeps_its_cache() -> None:
     ran, cached = counting()
-    with pytest.warns(frontend.IgnoredSettingWarning, match=r"as in lru_cache\(compile\(.*cached\)\)"):
+    with pytest.warns(frontend.NotCompiledWarning, match=r"as in lru_cache\(compile\(.*cached\)\)"):
         compiled = frontend.compile(cached, backend="eager")
     assert compiled is cached and compiled(1) == compiled(1) == 2 and ran == [1]
 
@@ -225,9 +225,13 @@ def test_what_cannot_be_compiled_is_called_by_its_kind():
     async def made_later():
         yield 1
 
-    kinds = {made: "a generator", awaited: "a coroutine", made_later: "an asynchronous generator"}
+    kinds = {
+        made: "a generator function",
+        awaited: "a coroutine function",
+        made_later: "an asynchronous generator function",
+    }
     for function, kind in kinds.items():
-        with pytest.warns(frontend.IgnoredSettingWarning, match=f"{function.__name__}, {kind}, which runs"):
+        with pytest.warns(frontend.NotCompiledWarning, match=f"{function.__name__}, {kind}, which runs"):
             assert frontend.compile(function) is function
 
 

@@ -140,16 +140,30 @@ def test_a_directive_given_twice_is_no_error() -> None:
 def test_what_has_no_effect_is_said() -> None:
     with pytest.warns(frontend.IgnoredSettingWarning, match=r"allow_in_graph\(\) of print has no effect"):
         frontend.allow_in_graph(print)
-    with pytest.warns(frontend.IgnoredSettingWarning, match="<built-in function len>.* runs uncompiled"):
+    with pytest.warns(frontend.NotCompiledWarning, match="<built-in function len>.* runs uncompiled"):
         assert frontend.compile(len) is len
-    with pytest.warns(frontend.IgnoredSettingWarning, match="<class 'int'>"):
+    with pytest.warns(frontend.NotCompiledWarning, match="<class 'int'>"):
         assert frontend.compile(int) is int
 
     def numbers():
         yield 1
 
-    with pytest.warns(frontend.IgnoredSettingWarning, match="numbers, a generator, .* runs uncompiled"):
+    with pytest.warns(frontend.NotCompiledWarning, match="numbers, a generator function, .* runs uncompiled"):
         assert frontend.compile(numbers) is numbers
+
+
+def test_what_is_not_compiled_is_said_for_each_choice_of_options() -> None:
+    def numbers():
+        yield 1
+
+    for given in (divmod, numbers):
+        with pytest.warns(frontend.NotCompiledWarning):
+            frontend.compile(given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            frontend.compile(given)
+        with pytest.warns(frontend.NotCompiledWarning):
+            frontend.compile(given, fullgraph=True)
 
 
 def test_config_checks_at_the_call() -> None:

@@ -21,7 +21,7 @@ from framesmith.frontend.cache.shared_entries import CACHES
 from framesmith.frontend.cache.trace_start import NEVER_COMPILED
 from framesmith.frontend.compile_arguments import refuse_unknown, require_options
 from framesmith.frontend.disabled import is_disabled
-from framesmith.frontend.errors import InvalidArgument
+from framesmith.frontend.errors import InvalidArgument, NotCompiledWarning
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.stances import LISTENER, LIVE_SESSIONS
@@ -70,7 +70,7 @@ def compile(
 def compile_object(model: object, options: CompileOptions) -> object:
     """The compiled form of an object, by its kind. Raises InvalidArgument for what cannot be called."""
     if isinstance(model, torch.jit.ScriptModule):  # a module, but what it runs is no Python code
-        return warn_without_code(model)
+        return warn_without_code(model, options)
     if isinstance(model, torch.nn.Module):
         return compile_module(model, options)
     if isinstance(model, FunctionType):
@@ -105,10 +105,12 @@ def compile_function(
     first argument, the module, as a weak reference, since the module holds the compiled function (ADR 0014).
     """
     if function.__code__.co_flags & NEVER_COMPILED:
+        place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
         warn_once(
-            f"compile({function.__qualname__})",
+            f"compile({place}, {options.text()})",
             f"compile() got {function.__qualname__}, {_name_kind(function)}, which runs uncompiled; "
-            "compile a function that consumes it, or the functions that it calls",
+            "compile a function that consumes what it returns, or the functions that it calls",
+            NotCompiledWarning,
         )
         return function
     # the mark that `torch.compiler.disable` leaves
@@ -131,8 +133,8 @@ def compile_function(
 
 def _name_kind(function: FunctionType) -> str:
     if inspect.isasyncgenfunction(function):
-        return "an asynchronous generator"
-    return "a coroutine" if inspect.iscoroutinefunction(function) else "a generator"
+        return "an asynchronous generator function"
+    return "a coroutine function" if inspect.iscoroutinefunction(function) else "a generator function"
 
 
 def compile_module(module: torch.nn.Module, options: CompileOptions) -> torch.nn.Module:
@@ -265,7 +267,7 @@ def compile_class(cls: type, options: CompileOptions) -> type:
             session.original, session.inherited = method, inherited
         setattr(cls, name, compiled)
         return cls
-    return cast(type, warn_without_code(cls))
+    return cast(type, warn_without_code(cls, options))
 
 
 def compile_callable(model: Callable[..., object], options: CompileOptions) -> object:
@@ -279,10 +281,10 @@ def compile_callable(model: Callable[..., object], options: CompileOptions) -> o
         method = original_of(method)
         definition = MethodDefinition(type(model), "__call__", method)
         return MethodType(compile_function(copy_function(method), options, definition=definition), model)
-    return warn_without_code(model)
+    return warn_without_code(model, options)
 
 
-def warn_without_code(model: object) -> object:
+def warn_without_code(model: object, options: CompileOptions) -> object:
     """The object as it is, with a warning: nothing of it can be compiled."""
     name = f"{type(model).__name__} {show_value(model)}"
     inside = inspect.getattr_static(model, "__wrapped__", None)
@@ -295,9 +297,10 @@ def warn_without_code(model: object) -> object:
         "which has no `__call__` in Python" if isinstance(model, type) else "without Python code of its own"
     )
     warn_once(
-        f"compile({name})",
+        f"compile({name}, {options.text()})",
         f"compile() got {describe_value(model)}, {lack}: it is returned as it is and runs uncompiled; "
         f"{remedy}",
+        NotCompiledWarning,
     )
     return model
 

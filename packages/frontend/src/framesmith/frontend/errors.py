@@ -20,6 +20,7 @@ __all__ = [
     "FullGraphError",
     "IgnoredSettingWarning",
     "InvalidArgument",
+    "NotCompiledWarning",
     "ProcessesDiffer",
     "RecompileError",
     "RecompileLimitWarning",
@@ -150,6 +151,10 @@ class UnsoundCode(FramesmithError, RuntimeError):
 
 class IgnoredSettingWarning(UserWarning):
     """Something that the process said to torch.compile has no effect here. The message names it; said once."""
+
+
+class NotCompiledWarning(UserWarning):
+    """Something that was given to `compile` runs uncompiled. The message says why; said once for the same options."""
 
 
 class RecompileLimitWarning(UserWarning):

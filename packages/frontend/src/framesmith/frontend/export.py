@@ -132,7 +132,9 @@ def export_call(
     start = FunctionStart(target.function, target.definition)
     names = UserNames(start, target.definition)
     if start.code.co_flags & NEVER_COMPILED:
-        raise ExportError(f"{names.function} is a generator or coroutine; export a function that consumes it")
+        raise ExportError(
+            f"{names.function} is a generator function or a coroutine function; export a function that consumes what it returns"
+        )
     values = example.bind(example.leaves)
     declared = read_declarations(
         dynamic_shapes, example.arguments_with_places(), (target.as_called(), args, kwargs)

@@ -95,11 +95,11 @@ def _is_changed(module: ModuleType, name: str) -> bool:
     return not module._is_default(name) and getattr(module, name) != module._config[name].default
 
 
-def warn_once(key: str, message: str) -> None:
+def warn_once(key: str, message: str, category: type[Warning] = IgnoredSettingWarning) -> None:
     """One warning a process for each key."""
     if key not in _warned:
         _warned.add(key)
-        warn(message, IgnoredSettingWarning)
+        warn(message, category)
 
 
 def forget_warnings() -> None:

@@ -37,6 +37,7 @@ from framesmith.frontend.errors import (
     BackendFailedWarning,
     DynamicSizeFixed,
     FramesmithError,
+    NotCompiledWarning,
     RecompileError,
 )
 from framesmith.frontend.exits.ending import EntryEnding, ResumeTarget
@@ -348,6 +349,7 @@ class CompiledUnit:
             f"code of {name}",
             f"{name} was replaced after compile(), by another function or by code with other parameters: calls run that "
             "uncompiled; compile again",
+            NotCompiledWarning,
         )
         return False
 
