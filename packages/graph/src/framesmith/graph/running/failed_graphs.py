@@ -4,8 +4,8 @@ import tempfile
 
 from torch import fx
 
-from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.nodes.node_lines import user_line
+from framesmith.graph.running.runnable_text import write_runnable
 
 
 def describe_graph(module: fx.GraphModule) -> str:
@@ -20,16 +20,12 @@ def describe_graph(module: fx.GraphModule) -> str:
 
 
 def _save(module: fx.GraphModule) -> str | None:
-    """Write the graph to a temporary file, which stays; None where that fails."""
-    inputs = (
-        f"# {node.name}: {node.meta.get(EXAMPLE)}" for node in module.graph.find_nodes(op="placeholder")
-    )
-    text = "\n".join([*inputs, module.print_readable(print_output=False)])
+    """Write the graph, as a file that runs, to a temporary file, which stays; None where that fails."""
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="framesmith-graph-", suffix=".py", delete=False, encoding="utf-8"
         ) as file:
-            file.write(text)
+            file.write(write_runnable(module))
     except OSError:
         return None
     return file.name
