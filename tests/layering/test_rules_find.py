@@ -223,3 +223,15 @@ def test_a_module_that_no_test_imports_is_found() -> None:
     tests = ["from framesmith.graph import a", "import framesmith.graph.b"]
     (found,) = tested.untested(modules, tests)
     assert "imports framesmith.graph.c" in found.text
+
+
+def test_the_summary_of_long_files_counts_them_and_names_the_largest() -> None:
+    lengths = {f"packages/a/src/framesmith/a/{name}.py": 151 + place for place, name in enumerate("bcdefgh")}
+    files = [
+        problem
+        for path, lines in lengths.items()
+        for problem in sizes.long_files(source("x = 1\n" * lines, path=path), sizes.FILE_AIM)
+    ]
+    assert sizes.name_largest(files, 9) == (
+        "7 of 9 files over 150 lines, the largest: a/h.py (157), a/g.py (156), a/f.py (155), a/e.py (154), a/d.py (153)"
+    )

@@ -1,6 +1,7 @@
 """Rules on size: files, functions, chains of `elif`, classes. Limits in lines, docstrings and blank lines included."""
 
 import ast
+from collections.abc import Sequence
 
 from tools.layering.sources import FUNCTIONS, Problem, Source, functions
 
@@ -14,6 +15,14 @@ def long_files(source: Source, limit: int = FILE_LIMIT) -> list[Problem]:
     """No file has more than `limit` lines."""
     lines = source.text.count("\n")
     return [source.problem(1, f"{lines} lines; split it before {limit}")] if lines > limit else []
+
+
+def name_largest(files: Sequence[Problem], total: int, count: int = 5) -> str:
+    """How many of all files are over the aim, and the largest of them; `files` are what `long_files` finds."""
+    lines = {one.path.rpartition("src/framesmith/")[2]: int(one.text.split()[0]) for one in files}
+    largest = sorted(lines, key=lines.__getitem__, reverse=True)[:count]
+    listed = ", ".join(f"{path} ({lines[path]})" for path in largest)
+    return f"{len(files)} of {total} files over {FILE_AIM} lines, the largest: {listed}"
 
 
 def long_functions(source: Source, limit: int = FUNCTION_LIMIT) -> list[Problem]:
