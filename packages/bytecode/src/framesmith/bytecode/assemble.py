@@ -181,7 +181,7 @@ def _partial_entries(number: int) -> int:
 def _layout(parts: CodeParts, numbers: list[int]) -> tuple[list[int], dict[int, int]]:
     """Code unit where each instruction starts (and the end), and the numbers of the jumps."""
     instructions = parts.instructions
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     targets = {
         index: index_of.get(one.target) for index, one in enumerate(instructions) if one.target is not None
     }
@@ -259,7 +259,7 @@ def _lines(parts: CodeParts, starts: list[int]) -> bytes:
 
 
 def _table(parts: CodeParts, starts: list[int]) -> bytes:
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     rows: list[TableRow] = []
     try:
         for region in parts.regions:

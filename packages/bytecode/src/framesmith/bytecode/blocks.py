@@ -36,7 +36,7 @@ class Block:
 
 def blocks(parts: CodeParts) -> tuple[Block, ...]:
     """The blocks of `parts`, in the order of the instructions; unreachable ones too."""
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     covering = stack_depth.handlers(parts, index_of)
     instructions = parts.instructions
     leaders = {0} | {index_of[region.target] for region in parts.regions}

@@ -11,7 +11,7 @@ from framesmith.bytecode.opcodes import NO_FALL_THROUGH
 
 def reachable(parts: CodeParts) -> list[bool]:
     """For each instruction, whether control can reach it from the first one."""
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     covering = stack_depth.handlers(parts, index_of)
     found = [False] * len(parts.instructions)
     todo = [0]
@@ -40,7 +40,7 @@ def remove_unreachable(parts: CodeParts) -> None:
 
 def _filter(parts: CodeParts, keep: list[bool]) -> None:
     """Keep the instructions marked in `keep`; each region shrinks to what is left of it, an empty one goes."""
-    covering = stack_depth.handlers(parts, parts.index_of())
+    covering = stack_depth.handlers(parts, parts.instruction_indices())
     pairs = [
         (instruction, region)
         for instruction, region, kept in zip(parts.instructions, covering, keep, strict=True)

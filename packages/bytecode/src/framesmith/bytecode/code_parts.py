@@ -33,7 +33,7 @@ class CodeParts:
     instructions: list[Instruction] = field(default_factory=list)
     regions: list[ExceptionRegion] = field(default_factory=list)
 
-    def index_of(self) -> dict[Instruction, int]:
+    def instruction_indices(self) -> dict[Instruction, int]:
         """The index of each instruction in `instructions`."""
         return {instruction: index for index, instruction in enumerate(self.instructions)}
 

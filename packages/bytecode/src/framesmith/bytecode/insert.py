@@ -26,7 +26,7 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     Raises AssembleError where CPython knows what comes behind an instruction: behind FOR_ITER's exit and behind a yield.
     """
     require_parts("insert_before()", parts)
-    index = parts.index_of().get(target)
+    index = parts.instruction_indices().get(target)
     if index is None:
         raise AssembleError(f"{target.name} is not an instruction of {parts.qualname}")
     everything = parts.instructions

@@ -24,7 +24,7 @@ _MAY_BE_NONE: Final = (ArgumentKind.CONSTANT, ArgumentKind.COMMON)
 def list_code(code: CodeType) -> Iterator[str]:
     """A line for each instruction: its index, name and argument, and the operations that it is read as."""
     parts, reading = disassemble(code), read(code)
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     operations: dict[int, list[str]] = {}
     for operation in reading.operations:
         operations.setdefault(operation.instruction, []).append(

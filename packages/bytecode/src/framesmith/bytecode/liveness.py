@@ -42,7 +42,7 @@ def accesses(instruction: Instruction) -> tuple[tuple[str, bool, bool], ...]:
 def live_before(parts: CodeParts) -> list[frozenset[str]]:
     """The names that are live before each instruction (a name with two slots counts as one)."""
     instructions = parts.instructions
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     covering = stack_depth.handlers(parts, index_of)
     handlers = [None if one is None else index_of[parts.regions[one].target] for one in covering]
     targets = [None if one.target is None else index_of[one.target] for one in instructions]

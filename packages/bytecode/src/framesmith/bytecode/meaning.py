@@ -158,7 +158,7 @@ def _targets(parts: CodeParts, first: list[int]) -> dict[int, int]:
     for index, instruction in enumerate(parts.instructions):
         if instruction.target is not None:
             if index_of is None:
-                index_of = parts.index_of()
+                index_of = parts.instruction_indices()
             target = index_of[instruction.target]
             if instruction.name == "FOR_ITER" and instruction.target.name == "END_FOR":
                 target += _AFTER_END_FOR  # CPython skips them too: they clean up after the specialized loop over a generator
@@ -170,7 +170,7 @@ def _handlers(parts: CodeParts, first: list[int]) -> tuple[Handler | None, ...]:
     handlers: list[Handler | None] = [None] * first[-1]
     if not parts.regions:
         return tuple(handlers)
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     for region in parts.regions:
         handler = Handler(first[index_of[region.target]], region.depth, region.push_lasti)
         start = first[index_of[region.start]]

@@ -33,7 +33,7 @@ def null_problems(parts: CodeParts) -> list[tuple[str, int]]:
 
 def _states(parts: CodeParts) -> list[str | None]:
     """The stack before each instruction, one letter per slot."""
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     covering = stack_depth.handlers(parts, index_of)
     found: list[str | None] = [None] * len(parts.instructions)
     todo: list[tuple[int, str]] = [(0, "")]

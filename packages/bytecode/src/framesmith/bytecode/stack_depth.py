@@ -52,7 +52,7 @@ def depths(parts: CodeParts) -> list[int | None]:
     Raises AssembleError when two paths disagree, the stack underflows, or control runs off the end.
     """
     instructions = parts.instructions
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     found: list[int | None] = [None] * len(instructions)
     handler_at = handlers(parts, index_of)
     todo: list[tuple[int, int]] = [(0, 0)]

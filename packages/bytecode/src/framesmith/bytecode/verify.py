@@ -184,7 +184,7 @@ def _operands(parts: CodeParts, depths: list[int | None]) -> Iterator[tuple[str,
 
 def _regions(parts: CodeParts, found: list[int | None]) -> list[Problem]:
     problems: list[Problem] = []
-    index_of = parts.index_of()
+    index_of = parts.instruction_indices()
     for region in parts.regions:
         start = index_of[region.start]
         end = len(found) if region.end is None else index_of[region.end]
