@@ -39,6 +39,11 @@ def with_calls(function, called):
             insert_before(parts, target, call_of(called))
         except AssembleError:
             continue
+    return with_parts(function, parts)
+
+
+def with_parts(function, parts):
+    """The function with other code, and cells of its own."""
     code = assemble(parts)
     assert verify(code) == []
     cells = tuple(CellType(cell.cell_contents) for cell in function.__closure__ or ())

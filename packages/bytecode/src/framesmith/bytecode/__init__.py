@@ -18,7 +18,7 @@ from framesmith.bytecode.errors import (
     TextError,
     UnknownOpcode,
 )
-from framesmith.bytecode.insert import insert_before
+from framesmith.bytecode.insert import insert_at_start, insert_before
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
 from framesmith.bytecode.meaning import Handler, Kind, Operation, Reading, read, stack_depths
 from framesmith.bytecode.relocate import relocate_lines
@@ -51,6 +51,7 @@ __all__ = [
     "bind_constants",
     "diff",
     "disassemble",
+    "insert_at_start",
     "insert_before",
     "read",
     "read_text",

@@ -1,4 +1,4 @@
-"""Inserting instructions in front of one of a code object that is being edited, so that jumps reach what was inserted.
+"""Inserting instructions into a code object that is being edited.
 
        LOAD_FAST x                   LOAD_FAST x
     L: LOAD_CONST 1      ->       L: NOP
@@ -16,6 +16,7 @@ from framesmith.bytecode.instruction import Instruction
 
 _BEGIN_OF_CALL: Final = frozenset({"KW_NAMES", "PRECALL"})
 """They are one call together with the CALL that follows (Python 3.11 and 3.12)."""
+_MAKES_CELLS: Final = frozenset({"COPY_FREE_VARS", "MAKE_CELL"})
 
 
 def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[Instruction]) -> None:
@@ -23,7 +24,9 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
 
     Whatever leads to `target` (jumps, handlers) leads to the first of them, and they are in the exception region that
     `target` is in. In front of a CALL means in front of the whole call. What they pop they have to push again.
-    Raises AssembleError where CPython knows what comes behind an instruction: behind FOR_ITER's exit and behind a yield.
+    Raises AssembleError where CPython knows what comes behind an instruction (behind FOR_ITER's exit, a yield and
+    RETURN_GENERATOR), and where cells are not made yet (MAKE_CELL, COPY_FREE_VARS): see `insert_at_start`.
+    What is in front of RETURN_GENERATOR runs when the generator is called for, not at its first `next()`.
     """
     require_parts("insert_before()", parts)
     index = parts.instruction_indices().get(target)
@@ -33,6 +36,7 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     while index and everything[index - 1].name in _BEGIN_OF_CALL:
         index -= 1
     target = everything[index]
+    _refuse_before_cells(parts, index)
     if _is_known_place(everything, index):
         raise AssembleError(
             f"nothing can stand in front of {target.name} (instruction {index} of {parts.qualname}): "
@@ -49,6 +53,45 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
         region.start = first if region.start is target else region.start
         region.end = first if region.end is target else region.end
         region.target = first if region.target is target else region.target
+
+
+def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> None:
+    """Put instructions at the start of the body, where they run once per call, in a generator at the first `next()`.
+
+    The body begins behind what CPython needs first: COPY_FREE_VARS, MAKE_CELL, RETURN_GENERATOR, POP_TOP, RESUME. A loop
+    that begins there does not jump back to them, as it would to what `insert_before` put in front of it.
+    Raises AssembleError where there is no RESUME.
+    """
+    require_parts("insert_at_start()", parts)
+    start = body_start(parts)
+    if start is None:
+        raise AssembleError(f"{parts.qualname} has no RESUME, behind which its body would begin")
+    parts.instructions[start:start] = instructions
+
+
+def body_start(parts: CodeParts) -> int | None:
+    """The index behind the RESUME at which calls begin, or behind that of the first `next()`; None without RESUME."""
+    names = [one.name for one in parts.instructions]
+    # A generator expression of 3.15 has a RESUME before RETURN_GENERATOR as well.
+    makes = names.index("RETURN_GENERATOR") if "RETURN_GENERATOR" in names else 0
+    return names.index("RESUME", makes) + 1 if "RESUME" in names[makes:] else None
+
+
+def _refuse_before_cells(parts: CodeParts, index: int) -> None:
+    """Raises AssembleError if a cell or free variable gets its slot at or behind `index`, before the body.
+
+    Also for instructions that use none: whoever looks at the variables of the frame (a debugger) looks into all cells.
+    """
+    unmade: list[object] = []
+    for one in parts.instructions[index : body_start(parts) or 0]:
+        if one.name in _MAKES_CELLS:
+            unmade += parts.freevars if one.name == "COPY_FREE_VARS" else [one.argument]
+    if unmade:
+        one = parts.instructions[index]
+        raise AssembleError(
+            f"nothing can stand in front of {one.name} (instruction {index} of {parts.qualname}): "
+            f"{', '.join(map(str, unmade))} cannot be read before its cell is there; use insert_at_start"
+        )
 
 
 def _is_known_place(instructions: Sequence[Instruction], index: int) -> bool:

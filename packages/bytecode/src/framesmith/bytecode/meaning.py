@@ -34,6 +34,7 @@ __all__ = [
     "Operation",
     "Position",
     "Reading",
+    "closure_loads",
     "read",
     "read_parts",
     "stack_depths",
@@ -94,7 +95,7 @@ def read_parts(parts: CodeParts) -> Reading:
     """The same for the parts of a code object."""
     steps: list[tuple[int, Kind, object]] = []
     first: list[int] = []
-    closures = _closure_loads(parts) if _CLOSURES_BY_LOAD_FAST and (parts.cellvars or parts.freevars) else ()
+    closures = closure_loads(parts)
     keywords: tuple[str, ...] = ()
     for index, instruction in enumerate(parts.instructions):
         first.append(len(steps))
@@ -179,13 +180,15 @@ def _handlers(parts: CodeParts, first: list[int]) -> tuple[Handler | None, ...]:
     return tuple(handlers)
 
 
-def _closure_loads(parts: CodeParts) -> frozenset[Instruction]:
+def closure_loads(parts: CodeParts) -> frozenset[Instruction]:
     """LOAD_FAST instructions that push a cell, from 3.13 on (LOAD_FAST_BORROW from 3.14 on).
 
     A slot that is no local at all can hold nothing else. Where the name is an ordinary local too (an argument that is a
     cell, or the variable of an inlined comprehension that hides a cell), a cell is pushed only to build the
     closure of a function: BUILD_TUPLE, LOAD_CONST code, MAKE_FUNCTION, SET_FUNCTION_ATTRIBUTE 8.
     """
+    if not _CLOSURES_BY_LOAD_FAST or not (parts.cellvars or parts.freevars):
+        return frozenset()
     own, shared = len(parts.varnames), set(parts.varnames) & set(parts.cellvars)
     found: set[Instruction] = set()
     for index, instruction in enumerate(parts.instructions):

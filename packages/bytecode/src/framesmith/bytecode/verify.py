@@ -12,6 +12,8 @@ from types import CodeType
 from typing import Final, final
 
 from framesmith.bytecode import exception_table, stack_depth
+from framesmith.bytecode.assemble import argument_numbers
+from framesmith.bytecode.cells import cell_problems
 from framesmith.bytecode.cleanup import reachable
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
@@ -86,6 +88,11 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
     if not problems:
         problems.extend(
             _show_surroundings(parts, "depth", message, index) for message, index in _operands(parts, depths)
+        )
+    if not problems:
+        problems.extend(
+            _show_surroundings(parts, "cell", message, index)
+            for message, index in cell_problems(parts, argument_numbers(parts))
         )
     # NULLs need sound depths: slots are found by their distance from the top.
     if not problems:
