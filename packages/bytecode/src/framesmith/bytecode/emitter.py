@@ -6,7 +6,7 @@ The mechanism only. What to write for a call, a loop or a `with` block, on each 
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, final
+from typing import NamedTuple, Self, final
 
 from framesmith.bytecode import stack_depth
 from framesmith.bytecode.code_parts import CodeParts, require_parts
@@ -30,11 +30,13 @@ class Emitter:
 
     A label is an instruction (a NOP) that may be jumped to before it is placed. `depth` is the stack depth
     before the next instruction, None when control cannot reach it. Regions nest; the innermost counts.
+    `instructions` is what is being written: those of `parts`, or with `within` a list of its own.
     """
 
     def __init__(self, parts: CodeParts, depth: int = 0) -> None:
         require_parts("Emitter()", parts)
         self.parts = parts
+        self.instructions = parts.instructions
         self.position: Position = NOWHERE
         self.depth: int | None = depth
         self._covers: list[Cover] = []
@@ -42,6 +44,20 @@ class Emitter:
         self._covered: list[Cover | None] = []
         # Instructions that are there already have their regions.
         self._first = len(parts.instructions)
+        self._apart = False
+
+    @classmethod
+    def within(cls, parts: CodeParts) -> Self:
+        """An emitter of instructions that `insert_before` or `insert_at_start` put into `parts`.
+
+        It knows the variables of `parts`, and a local that is new is one of `parts` at once; `instructions` is what was written.
+        `depth` counts from the place where they will stand. In the body of a class or a module variables are names: `load_name`.
+        """
+        require_parts("Emitter.within()", parts)
+        made = cls(parts)
+        made.instructions = []
+        made._first, made._apart = 0, True
+        return made
 
     def emit(self, name: str, argument: object = None, target: Instruction | None = None) -> Instruction:
         """Append a native instruction at the current position and return it; see `append`."""
@@ -55,7 +71,7 @@ class Emitter:
         """
         if instruction.name not in KINDS:
             raise make_unknown_instruction(instruction.name, self.parts.qualname)
-        self.parts.instructions.append(instruction)
+        self.instructions.append(instruction)
         self._covered.append(self._covers[-1] if self._covers else None)
         if self.depth is None:
             return instruction
@@ -100,7 +116,12 @@ class Emitter:
 
         In 3.13 the region begins with a NOP, because CPython misses the handler of a call into Python code
         when that call is the first instruction of a region (see `resume._go_on`).
+        Raises AssembleError with `within`: regions do not overlap, and the place may be in one already.
         """
+        if self._apart:
+            raise AssembleError(
+                f"what is inserted into {self.parts.qualname} can have no exception region; insert a call of a function that has it"
+            )
         if depth is None:
             depth = self.known_depth()
         # CPython pushes the exception, and the offset below it if it is asked for.
@@ -131,7 +152,7 @@ class Emitter:
 
     def finish(self) -> CodeParts:
         """Add the exception regions to `parts` and return it."""
-        mine = self.parts.instructions[self._first :]
+        mine = self.instructions[self._first :]
         rest = _regions(mine, self._covered)
         self.parts.regions.extend(rest)
         return self.parts

@@ -13,6 +13,7 @@ from typing import Final
 from framesmith.bytecode.code_parts import CodeParts, require_parts
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.slots import split_wide_pairs
 
 _BEGIN_OF_CALL: Final = frozenset({"KW_NAMES", "PRECALL"})
 """They are one call together with the CALL that follows (Python 3.11 and 3.12)."""
@@ -45,7 +46,7 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     if not instructions:
         return
     first = instructions[0]
-    everything[index:index] = instructions
+    _insert(parts, index, instructions)
     for instruction in everything:
         if instruction.target is target:
             instruction.target = first
@@ -66,7 +67,12 @@ def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> No
     start = body_start(parts)
     if start is None:
         raise AssembleError(f"{parts.qualname} has no RESUME, behind which its body would begin")
-    parts.instructions[start:start] = instructions
+    _insert(parts, start, instructions)
+
+
+def _insert(parts: CodeParts, index: int, instructions: Sequence[Instruction]) -> None:
+    parts.instructions[index:index] = instructions
+    split_wide_pairs(parts)
 
 
 def body_start(parts: CodeParts) -> int | None:

@@ -36,22 +36,43 @@ def renumber(instructions: Iterable[Instruction], new_slots: Sequence[int], name
             instruction.hint = first << _PAIR_BITS | second if second >> _PAIR_BITS == 0 else -1
 
 
+def add_local(parts: CodeParts, name: str) -> None:
+    """Add a local behind the others. Cells and free variables come after them: their slots move up by one.
+
+    `split_wide_pairs` has to follow before the parts are assembled.
+    """
+    first = len(parts.varnames)
+    parts.varnames.append(name)
+    if not parts.cellvars and not parts.freevars:
+        return
+    mask = (1 << _PAIR_BITS) - 1
+    for instruction in parts.instructions:
+        kind, hint = KINDS.get(instruction.name), instruction.hint
+        if kind in _ONE:
+            instruction.hint += hint >= first
+        elif kind is ArgumentKind.LOCAL_PAIR and hint >= 0:
+            one, two = hint >> _PAIR_BITS, hint & mask
+            one, two = one + (one >= first), two + (two >= first)
+            instruction.hint = one << _PAIR_BITS | two if two <= mask else -1
+
+
 def split_wide_pairs(parts: CodeParts) -> None:
     """Before: `LOAD_FAST_LOAD_FAST a, z` with `z` in slot 16 or later. After: `LOAD_FAST a; LOAD_FAST z`."""
-    if not any(KINDS[one.name] is ArgumentKind.LOCAL_PAIR for one in parts.instructions):
+    if not any(KINDS.get(one.name) is ArgumentKind.LOCAL_PAIR for one in parts.instructions):
         return
     slots = parts.slot_names()
     number_of = {name: number for number, name in reversed(list(enumerate(slots)))}
     found: list[Instruction] = []
     for instruction in parts.instructions:
         found.append(instruction)
-        if KINDS[instruction.name] is not ArgumentKind.LOCAL_PAIR:
+        argument = instruction.argument
+        if KINDS.get(instruction.name) is not ArgumentKind.LOCAL_PAIR or not isinstance(argument, tuple):
             continue
-        assert isinstance(instruction.argument, tuple)
-        first, second = instruction.argument
-        if number_of[second] >> _PAIR_BITS == 0:
+        first, second = argument
+        # A name that is no local is a mistake, which `assemble` names.
+        if number_of.get(second, 0) >> _PAIR_BITS == 0:
             continue
         one, two = _HALVES[instruction.name]
         instruction.name, instruction.argument, instruction.hint = one, first, -1
         found.append(Instruction(two, second, None, instruction.position))
-    parts.instructions = found
+    parts.instructions[:] = found

@@ -9,6 +9,7 @@ from typing import Final
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.opcodes import CLOSURE_LOAD, NUMBERS, VERSION
+from framesmith.bytecode.slots import add_local
 
 _FLAGGED_ATTRIBUTES: Final = VERSION >= (3, 12)
 
@@ -37,7 +38,7 @@ def store(emitter: Emitter, name: str) -> None:
         emitter.emit("STORE_DEREF", name)
         return
     if name not in parts.varnames:
-        parts.varnames.append(name)
+        add_local(parts, name)
     emitter.emit("STORE_FAST", name)
 
 
