@@ -90,6 +90,19 @@ def test_of_two_slots_of_one_name_each_keeps_its_own():
     assert (inner, x, get()) == ([0, 1, 2], 9, 9)
 
 
+def test_a_local_that_is_overwritten_is_not_borrowed_from():
+    """From 3.14 on the stack borrows from locals, and the value would be gone."""
+    parts = disassemble(plain.__code__)
+    adds = next(one for one in parts.instructions if one.name == "BINARY_OP")
+    emitter = Emitter.within(parts)
+    variables.load_constant(emitter, None)
+    variables.store(emitter, "x")
+    insert_before(parts, adds, emitter.instructions)
+    read = {name for one in parts.instructions if "BORROW" in one.name for name in one.argument}
+    assert "x" not in read
+    assert with_parts(plain, parts)([object()] * 2, [3])[2:] == [3]
+
+
 def test_a_region_of_its_own_is_refused():
     emitter = Emitter.within(disassemble(plain.__code__))
     with pytest.raises(AssembleError, match="inserted into plain can have no exception region"):

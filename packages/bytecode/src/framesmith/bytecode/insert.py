@@ -13,7 +13,8 @@ from typing import Final
 from framesmith.bytecode.code_parts import CodeParts, require_parts
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.slots import split_wide_pairs
+from framesmith.bytecode.liveness import accesses
+from framesmith.bytecode.slots import own_references, split_wide_pairs
 
 _BEGIN_OF_CALL: Final = frozenset({"KW_NAMES", "PRECALL"})
 """They are one call together with the CALL that follows (Python 3.11 and 3.12)."""
@@ -73,6 +74,8 @@ def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> No
 def _insert(parts: CodeParts, index: int, instructions: Sequence[Instruction]) -> None:
     parts.instructions[index:index] = instructions
     split_wide_pairs(parts)
+    killed = frozenset(name for one in instructions for name, _, kills in accesses(one) if kills)
+    own_references(parts, killed)
 
 
 def body_start(parts: CodeParts) -> int | None:

@@ -56,6 +56,19 @@ def add_local(parts: CodeParts, name: str) -> None:
             instruction.hint = one << _PAIR_BITS | two if two <= mask else -1
 
 
+def own_references(parts: CodeParts, names: frozenset[str]) -> None:
+    """Before: `LOAD_FAST_BORROW a`. After: `LOAD_FAST a`, for locals that may be overwritten while it is on the stack.
+
+    From 3.14 on the stack borrows a value from a local where the compiler saw that the local keeps it (`optimize_load_fast` in
+    Python/flowgraph.c).
+    """
+    for instruction in parts.instructions:
+        argument = instruction.argument
+        read = argument if isinstance(argument, tuple) else (argument,)
+        if "BORROW" in instruction.name and not names.isdisjoint(read):
+            instruction.name = instruction.name.replace("_BORROW", "")
+
+
 def split_wide_pairs(parts: CodeParts) -> None:
     """Before: `LOAD_FAST_LOAD_FAST a, z` with `z` in slot 16 or later. After: `LOAD_FAST a; LOAD_FAST z`."""
     if not any(KINDS.get(one.name) is ArgumentKind.LOCAL_PAIR for one in parts.instructions):
