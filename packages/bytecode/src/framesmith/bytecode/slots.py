@@ -59,7 +59,7 @@ def add_local(parts: CodeParts, name: str) -> None:
 def own_references(parts: CodeParts, names: frozenset[str]) -> None:
     """Before: `LOAD_FAST_BORROW a`. After: `LOAD_FAST a`, for locals that may be overwritten while it is on the stack.
 
-    From 3.14 on the stack borrows a value from a local where the compiler saw that the local keeps it (`optimize_load_fast` in
+    From 3.14 on the stack borrows a value from a local where the compiler saw that the local keeps it (optimize_load_fast in
     Python/flowgraph.c).
     """
     for instruction in parts.instructions:
