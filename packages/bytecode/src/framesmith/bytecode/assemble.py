@@ -5,8 +5,8 @@ stack size it needs. What cannot be encoded, or has no single stack depth, is an
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from types import CodeType
+from typing import Final
 
 from framesmith.bytecode import exception_table, line_table, stack_depth
 from framesmith.bytecode.code_parts import CodeParts, require_parts
@@ -31,8 +31,10 @@ from framesmith.bytecode.opcodes import (
     is_backward,
 )
 from framesmith.bytecode.pools import ConstantPool, NamePool
+from framesmith.bytecode.well_formed import require_well_formed
 
 _Encoder = Callable[[Instruction], int]
+_LARGEST: Final = 2**31 - 1
 
 
 def assemble(parts: CodeParts) -> CodeType:
@@ -41,33 +43,40 @@ def assemble(parts: CodeParts) -> CodeType:
     Raises AssembleError for what cannot be encoded, TypeError for what is no CodeParts.
     """
     require_parts("assemble()", parts)
+    require_well_formed(parts)
     constants = ConstantPool(parts.constants)
     names = NamePool(parts.names, "global or attribute name")
     numbers = _numbers(parts, constants, names)
     starts, jumps = _layout(parts, numbers)
     for index, number in jumps.items():
         numbers[index] = number
-    return CodeType(
-        parts.argcount,
-        parts.posonlyargcount,
-        parts.kwonlyargcount,
-        len(parts.varnames),
-        # CPython may ask for more than we count, and a copy of its code has to be equal.
-        max(parts.stacksize, stack_depth.highest(parts)),
-        parts.flags,
-        _bytes(parts, numbers, starts),
-        tuple(constants.values),
-        tuple(names.names),
-        tuple(parts.varnames),
-        parts.filename,
-        parts.name,
-        parts.qualname,
-        parts.firstlineno,
-        _lines(parts, starts),
-        _table(parts, starts),
-        tuple(parts.freevars),
-        tuple(parts.cellvars),
-    )
+    # CPython may ask for more than we count, and a copy of its code has to be equal.
+    stacksize = max(parts.stacksize, stack_depth.highest(parts))
+    raw, lines, table = _bytes(parts, numbers, starts), _lines(parts, starts), _table(parts, starts)
+    try:
+        return CodeType(
+            parts.argcount,
+            parts.posonlyargcount,
+            parts.kwonlyargcount,
+            len(parts.varnames),
+            stacksize,
+            parts.flags,
+            raw,
+            tuple(constants.values),
+            tuple(names.names),
+            tuple(parts.varnames),
+            parts.filename,
+            parts.name,
+            parts.qualname,
+            parts.firstlineno,
+            lines,
+            table,
+            tuple(parts.freevars),
+            tuple(parts.cellvars),
+        )
+    # What CPython refuses by itself: more arguments than locals, a stack that is too large.
+    except (ValueError, OverflowError, SystemError) as error:
+        raise AssembleError(f"{parts.qualname}: {error}") from error
 
 
 def argument_numbers(parts: CodeParts) -> list[int]:
@@ -78,15 +87,17 @@ def argument_numbers(parts: CodeParts) -> list[int]:
 def _numbers(parts: CodeParts, constants: ConstantPool, names: NamePool) -> list[int]:
     encoders = _encoders(parts, constants, names)
     numbers: list[int] = []
-    for instruction in parts.instructions:
+    for index, instruction in enumerate(parts.instructions):
         kind = KINDS.get(instruction.name)
         if kind is None:
             raise make_unknown_instruction(instruction.name, parts.qualname)
+        where = f"{parts.qualname}: {instruction.name} at {index}"
         try:
-            numbers.append(encoders[kind](instruction))
+            numbers.append(_number(encoders[kind](instruction)))
+        except AssembleError as error:
+            raise AssembleError(f"{where}: {error}") from error
         except (ValueError, TypeError, IndexError) as error:
-            message = f"{parts.qualname}: {instruction.name} cannot take {instruction.argument!r}"
-            raise AssembleError(message) from error
+            raise AssembleError(f"{where} cannot take {instruction.argument!r}") from error
     return numbers
 
 
@@ -96,14 +107,14 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
 
     def make_flag_encoder(bits: int) -> _Encoder:
         def encode(instruction: Instruction) -> int:
-            name, flags = _split_flags(instruction.argument)
+            name, flags = _split_flags(instruction.argument, bits)
             # -1, no hint, stays -1 when it is shifted.
             return names.number(name, instruction.hint >> bits) << bits | flags
 
         return encode
 
     def compare(instruction: Instruction) -> int:
-        symbol, flags = _split_flags(instruction.argument)
+        symbol, flags = _split_flags(instruction.argument, COMPARE_SHIFT)
         return COMPARE_SYMBOLS.index(str(symbol)) << COMPARE_SHIFT | flags
 
     def local_pair(instruction: Instruction) -> int:
@@ -112,7 +123,10 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
         first, second = instruction.argument
         hint = instruction.hint
         # Here it does not: -1 & 15 is a slot.
-        return slots.number(first, hint >> 4) << 4 | slots.number(second, hint & 15 if hint >= 0 else -1)
+        number = slots.number(second, hint & 15 if hint >= 0 else -1)
+        if number > 15:
+            raise AssembleError(f"{second!r} is local {number}, a pair reaches 15; write two instructions")
+        return slots.number(first, hint >> 4) << 4 | number
 
     def cell(instruction: Instruction) -> int:
         name = instruction.argument
@@ -121,12 +135,12 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
         if 0 <= instruction.hint < len(slots.names) and slots.names[instruction.hint] == name:
             return instruction.hint
         if name not in cells:
-            raise AssembleError(f"{name!r} is neither a cell nor a free variable of {parts.qualname}")
+            raise AssembleError(f"{name!r} is neither a cell nor a free variable")
         return cells[str(name)]
 
     return {
         ArgumentKind.NONE: lambda instruction: _number(instruction.argument or 0),
-        ArgumentKind.NUMBER: lambda instruction: _number(instruction.argument or 0),
+        ArgumentKind.NUMBER: lambda instruction: _number(instruction.argument),
         # These two count instructions, whose places are not known before `_layout`.
         ArgumentKind.JUMP: lambda instruction: 0,
         ArgumentKind.ORIGIN: lambda instruction: 0,
@@ -154,14 +168,14 @@ def _cell_numbers(parts: CodeParts, slots: NamePool) -> dict[str, int]:
     return found
 
 
-def _split_flags(argument: object) -> tuple[object, int]:
-    if not isinstance(argument, tuple) or len(argument) != 2:
+def _split_flags(argument: object, bits: int) -> tuple[object, int]:
+    if not isinstance(argument, tuple) or len(argument) != 2 or _number(argument[1]) >> bits:
         raise ValueError(argument)
     return argument[0], _number(argument[1])
 
 
 def _number(value: object) -> int:
-    if not isinstance(value, int) or value < 0:
+    if not isinstance(value, int) or not 0 <= value <= _LARGEST:
         raise ValueError(value)
     return value
 
@@ -226,7 +240,7 @@ def _origins(
 def _set_direction(parts: CodeParts, index: int, instruction: Instruction, target: int | None) -> None:
     """Give a jump the name for the direction of its target; AssembleError if it has none for going back."""
     if target is None:
-        raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} has no target in the code")
+        raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} leads out of the code")
     backward = target <= index
     if backward == is_backward(instruction.name):
         return
@@ -261,21 +275,11 @@ def _lines(parts: CodeParts, starts: list[int]) -> bytes:
 def _table(parts: CodeParts, starts: list[int]) -> bytes:
     index_of = parts.instruction_indices()
     rows: list[TableRow] = []
-    try:
-        for region in parts.regions:
-            end = starts[-1] if region.end is None else starts[index_of[region.end]]
-            start = starts[index_of[region.start]]
-            rows.append(
-                TableRow(start, end, starts[index_of[region.target]], region.depth, region.push_lasti)
-            )
-    except KeyError as error:
-        raise AssembleError(
-            f"{parts.qualname}: an exception region names {error.args[0]}, not in the code"
-        ) from None
+    for region in parts.regions:
+        end = starts[-1] if region.end is None else starts[index_of[region.end]]
+        start = starts[index_of[region.start]]
+        rows.append(TableRow(start, end, starts[index_of[region.target]], region.depth, region.push_lasti))
     # CPython finds the row of an offset by binary search (`get_exception_handler` in Python/ceval.c).
     rows.sort()
-    for before, after in pairwise(rows):
-        if before.end > after.start:
-            raise AssembleError(f"{parts.qualname}: exception regions overlap: {before} and {after}")
     # A region may have lost all its instructions.
     return exception_table.encode(row for row in rows if row.start < row.end)

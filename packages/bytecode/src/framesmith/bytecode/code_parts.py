@@ -3,7 +3,22 @@
 from dataclasses import dataclass, field
 from typing import final
 
+from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
+
+
+@final
+class InstructionIndices(dict[Instruction, int]):
+    """Instructions and their places; what jumps or regions lead to and is not there is an error that names it."""
+
+    __slots__ = ("qualname",)
+    qualname: str
+
+    def __missing__(self, instruction: Instruction) -> int:
+        name = getattr(instruction, "name", instruction)
+        raise AssembleError(
+            f"{self.qualname}: a jump or an exception region names {name}, which is not among its instructions"
+        )
 
 
 @final
@@ -33,9 +48,11 @@ class CodeParts:
     instructions: list[Instruction] = field(default_factory=list)
     regions: list[ExceptionRegion] = field(default_factory=list)
 
-    def instruction_indices(self) -> dict[Instruction, int]:
-        """The index of each instruction in `instructions`."""
-        return {instruction: index for index, instruction in enumerate(self.instructions)}
+    def instruction_indices(self) -> "InstructionIndices":
+        """The index of each instruction in `instructions`; AssembleError for one that is not there."""
+        found = InstructionIndices((one, index) for index, one in enumerate(self.instructions))
+        found.qualname = self.qualname
+        return found
 
     def slot_names(self) -> list[str]:
         """Names of the frame's slots: locals, then cells that are not locals too, then free variables."""

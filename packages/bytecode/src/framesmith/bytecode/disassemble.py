@@ -58,7 +58,10 @@ def disassemble(code: CodeType) -> CodeParts:
         names=list(code.co_names),
         stacksize=code.co_stacksize,
     )
-    index_at = _append_instructions(code, parts)
+    try:
+        index_at = _append_instructions(code, parts)
+    except IndexError as error:
+        raise DisassembleError(f"{code} names a constant, name or variable that it does not have") from error
     instructions = parts.instructions
     end = len(code.co_code) // 2
     try:
@@ -74,9 +77,9 @@ def disassemble(code: CodeType) -> CodeParts:
                     row.push_lasti,
                 )
             )
-    except KeyError as error:
+    except (KeyError, ValueError) as error:
         raise DisassembleError(
-            f"exception table of {code} names offset {error} inside an instruction"
+            f"exception table of {code} is cut off, or leads inside an instruction: {error}"
         ) from error
     return parts
 

@@ -52,9 +52,12 @@ class ResumeError(BytecodeError):
 
 def make_unknown_instruction(name: str, qualname: str) -> AssembleError:
     """The error for a name that no instruction of the Python that runs has."""
-    return AssembleError(
-        f"{qualname}: no instruction {name!r} in this version of CPython; the functions in `emitting` know what to write on each"
-    )
+    return AssembleError(f"{qualname}: {describe_unknown_instruction(name)}")
+
+
+def describe_unknown_instruction(name: object) -> str:
+    """What is said of such a name, without the function."""
+    return f"no instruction {name!r} in this version of CPython; the functions in `emitting` know what to write on each"
 
 
 def require_code(value: object) -> None:

@@ -31,9 +31,11 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     What is in front of RETURN_GENERATOR runs when the generator is called for, not at its first `next()`.
     """
     require_parts("insert_before()", parts)
+    _require_instructions("insert_before()", instructions)
     index = parts.instruction_indices().get(target)
     if index is None:
-        raise AssembleError(f"{target.name} is not an instruction of {parts.qualname}")
+        name = getattr(target, "name", repr(target))
+        raise AssembleError(f"{name} is not an instruction of {parts.qualname}")
     everything = parts.instructions
     while index and everything[index - 1].name in _BEGIN_OF_CALL:
         index -= 1
@@ -65,6 +67,7 @@ def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> No
     Raises AssembleError where there is no RESUME.
     """
     require_parts("insert_at_start()", parts)
+    _require_instructions("insert_at_start()", instructions)
     start = body_start(parts)
     if start is None:
         raise AssembleError(f"{parts.qualname} has no RESUME, behind which its body would begin")
@@ -84,6 +87,17 @@ def body_start(parts: CodeParts) -> int | None:
     # A generator expression of 3.15 has a RESUME before RETURN_GENERATOR as well.
     makes = names.index("RETURN_GENERATOR") if "RETURN_GENERATOR" in names else 0
     return names.index("RESUME", makes) + 1 if "RESUME" in names[makes:] else None
+
+
+def _require_instructions(call: str, values: object) -> None:
+    """Raises TypeError for what is no sequence of instructions."""
+    wrong = (
+        [one for one in values if not isinstance(one, Instruction)]
+        if isinstance(values, Sequence)
+        else [values]
+    )
+    if wrong:
+        raise TypeError(f"{call} got {wrong[0]!r}, not instructions; pass the `instructions` of an emitter")
 
 
 def _refuse_before_cells(parts: CodeParts, index: int) -> None:

@@ -36,14 +36,18 @@ def effect(instruction: Instruction, jump: bool) -> int:
         return fixed
     argument = instruction.argument
     if name in _FLAGGED:
-        assert isinstance(argument, tuple)
+        if not isinstance(argument, tuple) or len(argument) != 2:
+            raise AssembleError(f"{name} cannot take {argument!r}: a pair of name and flags belongs there")
         argument = argument[1]
     # An int beside any other instruction is a constant.
     number = argument if isinstance(argument, int) and name in _COUNTED else 0
     # 3.11 counts the arguments at PRECALL, which is a row of `_FIXED`.
     if name == "CALL":
         return -number - 1
-    return opcode.stack_effect(NUMBERS[name], number if name in _HAS_ARGUMENT else None, jump=jump)
+    try:
+        return opcode.stack_effect(NUMBERS[name], number if name in _HAS_ARGUMENT else None, jump=jump)
+    except (ValueError, OverflowError) as error:
+        raise AssembleError(f"{name} cannot take {argument!r}: {error}") from error
 
 
 def depths(parts: CodeParts) -> list[int | None]:

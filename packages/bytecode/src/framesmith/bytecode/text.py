@@ -28,6 +28,7 @@ from framesmith.bytecode.errors import TextError
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
 from framesmith.bytecode.opcodes import KINDS, ArgumentKind
 from framesmith.bytecode.pools import ConstantPool
+from framesmith.bytecode.well_formed import require_well_formed
 
 _FIELDS: Final = (
     "qualname",
@@ -59,9 +60,10 @@ class CodeText:
 
 
 def text(code: CodeType | CodeParts) -> CodeText:
-    """The text of a code object, with a section for each nested one."""
+    """The text of a code object, with a section for each nested one; AssembleError for parts that cannot be encoded."""
     objects: list[object] = []
     parts = code if isinstance(code, CodeParts) else disassemble(code)
+    require_well_formed(parts)
     sections = ["\n".join(_section(parts, "code", objects))]
     done = 0
     # It grows while sections are written: nested code has constants of its own.

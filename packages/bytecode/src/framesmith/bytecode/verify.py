@@ -6,7 +6,7 @@ without running the code (types, NULLs in odd slots that no rule below covers) i
 """
 
 import inspect
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 from typing import Final, final
@@ -17,11 +17,13 @@ from framesmith.bytecode.cells import cell_problems
 from framesmith.bytecode.cleanup import reachable
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
-from framesmith.bytecode.errors import AssembleError, BytecodeError
+from framesmith.bytecode.errors import AssembleError, BytecodeError, UnknownOpcode
+from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.meaning import steps_of
 from framesmith.bytecode.nulls import null_problems
 from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
 from framesmith.bytecode.operation_effects import slots_needed
+from framesmith.bytecode.well_formed import Finding, find_malformed
 
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _AROUND: Final = 3
@@ -47,8 +49,7 @@ def verify(code: CodeType) -> list[Problem]:
     """Every problem found in `code` (nested code objects are not entered)."""
     try:
         parts = disassemble(code)
-    # IndexError: a number beyond the names, constants or locals.
-    except (BytecodeError, IndexError) as error:
+    except BytecodeError as error:
         return [Problem("readable", f"{code.co_qualname}: {error}")]
     problems, depths = _verify_parts(parts)
     problems.extend(_table(code))
@@ -66,16 +67,22 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
     """The problems, and the depth before each instruction if it is the same on all paths."""
     if not parts.instructions:
         return [Problem("flow", f"{parts.qualname} has no instructions")], None
-    known = set(parts.instructions)
     problems = [
-        _show_surroundings(parts, check, message, index)
-        for check, message, index in _find_dangling(parts, known)
+        _show_surroundings(parts, check, message, index) for check, message, index in find_malformed(parts)
     ]
     if problems:
         return problems, None
     problems.extend(
         _show_surroundings(parts, check, message, index) for check, message, index in _names(parts)
     )
+    if not problems:
+        try:
+            numbers = argument_numbers(parts)
+        except AssembleError as error:
+            problems.append(Problem("argument", str(error)))
+    # The effect of an instruction depends on its argument.
+    if problems:
+        return problems, None
     problems.extend(Problem("signature", message) for message in _signature(parts))
     problems.extend(
         _show_surroundings(parts, check, message, index) for check, message, index in _flow(parts)
@@ -92,7 +99,7 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
     if not problems:
         problems.extend(
             _show_surroundings(parts, "cell", message, index)
-            for message, index in cell_problems(parts, argument_numbers(parts))
+            for message, index in cell_problems(parts, numbers)
         )
     # NULLs need sound depths: slots are found by their distance from the top.
     if not problems:
@@ -105,32 +112,19 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
 def _show_surroundings(parts: CodeParts, check: str, message: str, index: int) -> Problem:
     lines = []
     for number in range(max(0, index - _AROUND), min(len(parts.instructions), index + _AROUND + 1)):
-        one = parts.instructions[number]
+        one: object = parts.instructions[number]
+        if not isinstance(one, Instruction):
+            lines.append(f"    {number:4} {one!r}")
+            continue
         mark = "-->" if number == index else "   "
         shown = "" if one.argument is None else f" {one.argument!r}"
         lines.append(f"{mark} {number:4} {one.name}{shown}")
     return Problem(check, f"{parts.qualname}: {message}", index, "\n".join(lines))
 
 
-_Finding = tuple[str, str, int]
-
-
-def _find_dangling(parts: CodeParts, known: Container[object]) -> Iterator[_Finding]:
-    for index, one in enumerate(parts.instructions):
-        kind = KINDS.get(one.name)
-        if kind is None:
-            yield "opcode", f"no instruction {one.name!r} in this version", index
-        elif kind is ArgumentKind.JUMP and one.target not in known:
-            yield "jump", f"{one.name} leads out of the code", index
-    for number, region in enumerate(parts.regions):
-        for what, place in (("start", region.start), ("end", region.end), ("target", region.target)):
-            if place is not None and place not in known:
-                yield "region", f"{what} of exception region {number} is not in the code", 0
-
-
-def _names(parts: CodeParts) -> Iterator[_Finding]:
+def _names(parts: CodeParts) -> Iterator[Finding]:
     slots = parts.slot_names()
-    cells = {*parts.cellvars, *parts.freevars}
+    cells = [*parts.cellvars, *parts.freevars]
     for index, one in enumerate(parts.instructions):
         kind, argument = KINDS[one.name], one.argument
         if kind is ArgumentKind.LOCAL and argument not in slots:
@@ -144,12 +138,18 @@ def _names(parts: CodeParts) -> Iterator[_Finding]:
                     yield "name", f"{one.name} names {name!r}, which is no local", index
         elif kind is ArgumentKind.NUMBER and not isinstance(argument, int):
             yield "argument", f"{one.name} has {argument!r} where a number belongs", index
+        elif one.name == "KW_NAMES" and not _is_names(argument):
+            yield "argument", f"KW_NAMES has {argument!r} where a tuple of names belongs", index
         elif one.name == "COPY_FREE_VARS" and argument != len(parts.freevars):
             yield (
                 "name",
                 f"COPY_FREE_VARS {argument} in a code of {len(parts.freevars)} free variables",
                 index,
             )
+
+
+def _is_names(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
 
 
 def _signature(parts: CodeParts) -> Iterator[str]:
@@ -159,12 +159,9 @@ def _signature(parts: CodeParts) -> Iterator[str]:
         yield f"{parts.qualname} takes {taken} arguments but has {len(parts.varnames)} locals"
     if parts.posonlyargcount > parts.argcount:
         yield f"{parts.qualname} has more positional-only arguments than positional ones"
-    for what, names in (("locals", parts.varnames), ("cells", parts.cellvars), ("free", parts.freevars)):
-        if len(set(names)) != len(names):
-            yield f"{parts.qualname} has two {what} of one name: {names}"
 
 
-def _flow(parts: CodeParts) -> Iterator[_Finding]:
+def _flow(parts: CodeParts) -> Iterator[Finding]:
     reached = reachable(parts)
     names = [one.name for one in parts.instructions]
     if reached[-1] and names[-1] not in NO_FALL_THROUGH:
@@ -184,7 +181,11 @@ def _operands(parts: CodeParts, depths: list[int | None]) -> Iterator[tuple[str,
     """Instructions that take more than the stack holds, whatever they give back."""
     for index, (instruction, depth) in enumerate(zip(parts.instructions, depths, strict=True)):
         if depth is not None:
-            taken = slots_needed(steps_of(instruction, parts, index))
+            try:
+                taken = slots_needed(steps_of(instruction, parts, index))
+            except UnknownOpcode as error:
+                yield str(error), index
+                continue
             if taken > depth:
                 yield f"{instruction.name} takes {taken} slots of a stack of {depth}", index
 
@@ -195,10 +196,6 @@ def _regions(parts: CodeParts, found: list[int | None]) -> list[Problem]:
     for region in parts.regions:
         start = index_of[region.start]
         end = len(found) if region.end is None else index_of[region.end]
-        if end <= start:
-            problems.append(
-                _show_surroundings(parts, "region", "an exception region ends before it begins", start)
-            )
         for index in range(start, end):
             depth = found[index]
             if (
