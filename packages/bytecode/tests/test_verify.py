@@ -35,7 +35,8 @@ def test_compiled_code_is_sound():
 def test_a_missing_pop_is_found():
     broken = parts()
     broken.instructions = [one for one in broken.instructions if one.name != "POP_TOP"]
-    assert checks(broken) == {"depth"}
+    # In 3.13 the loop lacks one too.
+    assert checks(broken) in ({"depth"}, {"flow", "depth"})
 
 
 def test_an_empty_stack_is_found():

@@ -216,6 +216,17 @@ def test_a_pair_of_far_locals_is_refused():
         assemble(parts)
 
 
+@pytest.mark.skipif("END_FOR" not in KINDS, reason="loops before 3.12 have no END_FOR")
+def test_what_follows_a_loop_has_to_follow_it():
+    """CPython skips what FOR_ITER leads to: the iterator would be dropped twice."""
+    parts = disassemble((lambda x: [print(y) for y in x]).__code__)
+    loop = next(one for one in parts.instructions if one.name == "FOR_ITER")
+    parts.instructions.insert(parts.instruction_indices()[loop.target], no_op := Instruction("NOP"))
+    loop.target = no_op
+    (problem,) = verify_parts(parts)
+    assert problem.check == "flow" and "FOR_ITER leads to NOP, not to END_FOR" in problem.message
+
+
 @pytest.mark.parametrize(
     "insert", [lambda parts, value: insert_before(parts, parts.instructions[1], value), insert_at_start]
 )

@@ -203,3 +203,12 @@ NO_FALL_THROUGH: Final = frozenset(
     ]
 )
 """Instructions after which the next one is not reached."""
+
+AFTER_LOOP: Final = (
+    ("END_FOR", "POP_ITER")
+    if VERSION >= (3, 14)
+    else ("END_FOR", "POP_TOP")
+    if VERSION >= (3, 13)
+    else ("END_FOR",)
+)
+"""What ends a loop, in front of what follows it; FOR_ITER leads to the first, where that is END_FOR."""

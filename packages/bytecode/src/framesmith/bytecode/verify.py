@@ -21,7 +21,7 @@ from framesmith.bytecode.errors import AssembleError, BytecodeError, UnknownOpco
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.meaning import steps_of
 from framesmith.bytecode.nulls import null_problems
-from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
+from framesmith.bytecode.opcodes import AFTER_LOOP, KINDS, NO_FALL_THROUGH, ArgumentKind
 from framesmith.bytecode.operation_effects import slots_needed
 from framesmith.bytecode.well_formed import Finding, find_malformed
 
@@ -172,9 +172,19 @@ def _flow(parts: CodeParts) -> Iterator[Finding]:
         yield "flow", f"generator flag is {generator}, RETURN_GENERATOR is there: {makes}", 0
     if "RESUME" not in names:
         yield "flow", "no RESUME, so that tracing and signals never see the frame", 0
+    for index, one in enumerate(parts.instructions):
+        if one.name == "FOR_ITER" and "END_FOR" in KINDS and one.target is not None:
+            yield from _loop_end(parts, index, one.target)
     copies = "COPY_FREE_VARS" in names
     if parts.freevars and not copies:
         yield "flow", "free variables are never copied into the frame", 0
+
+
+def _loop_end(parts: CodeParts, index: int, end: Instruction) -> Iterator[Finding]:
+    """CPython skips what FOR_ITER leads to, whatever it is: END_FOR, and from 3.13 on what follows drops the iterator."""
+    after = parts.instructions[parts.instruction_indices()[end] :][: len(AFTER_LOOP)]
+    if tuple(one.name for one in after) != AFTER_LOOP:
+        yield "flow", f"FOR_ITER leads to {end.name}, not to {', '.join(AFTER_LOOP)}", index
 
 
 def _operands(parts: CodeParts, depths: list[int | None]) -> Iterator[tuple[str, int]]:

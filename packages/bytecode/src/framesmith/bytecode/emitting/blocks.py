@@ -14,16 +14,9 @@ from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.jumps import jump, jump_if
 from framesmith.bytecode.emitting.variables import delete, load_constant, store
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.opcodes import KINDS, NUMBERS, VERSION, ArgumentKind
+from framesmith.bytecode.opcodes import AFTER_LOOP, KINDS, NUMBERS, VERSION, ArgumentKind
 from framesmith.bytecode.operation_tables import ITERATOR_SLOTS
 
-_AFTER_LOOP: Final = (
-    ("END_FOR", "POP_ITER")
-    if VERSION >= (3, 14)
-    else ("END_FOR", "POP_TOP")
-    if VERSION >= (3, 13)
-    else ("END_FOR",)
-)
 _EXIT_SLOTS: Final = 2 if VERSION >= (3, 14) else 1
 """`__exit__` is one slot, a bound method, or from 3.14 on two, as a method that is called: function and `self`, or NULL."""
 
@@ -56,7 +49,7 @@ def for_loop(emitter: Emitter) -> Iterator[Loop]:
     emitter.place_label(exhausted)
     if "END_FOR" in NUMBERS:
         # The first, END_FOR, is the label that was just placed.
-        for name in _AFTER_LOOP[1:]:
+        for name in AFTER_LOOP[1:]:
             emitter.emit(name)
     emitter.place_label(loop.after)
 
