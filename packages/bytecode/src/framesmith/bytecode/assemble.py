@@ -91,13 +91,14 @@ def _numbers(parts: CodeParts, constants: ConstantPool, names: NamePool) -> list
         kind = KINDS.get(instruction.name)
         if kind is None:
             raise make_unknown_instruction(instruction.name, parts.qualname)
-        where = f"{parts.qualname}: {instruction.name} at {index}"
         try:
             numbers.append(_number(encoders[kind](instruction)))
-        except AssembleError as error:
-            raise AssembleError(f"{where}: {error}") from error
-        except (ValueError, TypeError, IndexError) as error:
-            raise AssembleError(f"{where} cannot take {instruction.argument!r}") from error
+        except (AssembleError, ValueError, TypeError, IndexError) as error:
+            where = f"{parts.qualname}: {instruction.name} at {index}"
+            said = (
+                f": {error}" if isinstance(error, AssembleError) else f" cannot take {instruction.argument!r}"
+            )
+            raise AssembleError(where + said) from error
     return numbers
 
 

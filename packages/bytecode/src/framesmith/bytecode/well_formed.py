@@ -65,6 +65,10 @@ def _instructions(parts: CodeParts) -> Iterator[Finding]:
     # Whatever the types say: a caller who does not check them is told.
     everything: list[object] = [*parts.instructions]
     for index, one in enumerate(everything):
+        # All is well with nearly every one, and each compile comes through here.
+        if type(one) is Instruction and one not in known and _is_usual(one):
+            known.add(one)
+            continue
         if not isinstance(one, Instruction):
             yield "opcode", f"{one!r} at {index} is no Instruction", index
             continue
@@ -85,6 +89,17 @@ def _instructions(parts: CodeParts) -> Iterator[Finding]:
             )
 
 
+def _is_usual(one: Instruction) -> bool:
+    return (
+        type(one.name) is str
+        and one.name in KINDS
+        and one.name != "EXTENDED_ARG"
+        and type(one.hint) is int
+        and type(one.width) is int
+        and 0 <= one.width <= _MOST_PREFIXES
+    )
+
+
 def _are(kind: type, *values: object) -> bool:
     return all(isinstance(value, kind) for value in values)
 
@@ -103,10 +118,11 @@ def _positions(parts: CodeParts) -> Iterator[Finding]:
 def _is_position(value: object) -> bool:
     if not isinstance(value, tuple) or len(value) != len(NOWHERE):
         return False
-    line, end = value[:2]
-    return all(one is None or _is_count(one) for one in value) and (
-        line is None or end is None or line <= end
-    )
+    for one in value:
+        if one is not None and not (type(one) is int and 0 <= one <= _LARGEST) and not _is_count(one):
+            return False
+    line, end = value[0], value[1]
+    return line is None or end is None or line <= end
 
 
 def _targets(parts: CodeParts) -> Iterator[Finding]:
