@@ -158,3 +158,67 @@ def test_whole_scalars_that_change(text, backend):
 )
 def test_other_types_that_change(text, kind):
     both(text, [1, 2, 3, 4, 5, 6], kind, "eager")
+
+
+@pytest.mark.parametrize("text", ["x * (s + 1)", "(1 - s) * x + s**2", "x * -s + s * s", "x / max(s, 1)"])
+def test_arithmetic_fixes_the_value_and_breaks_nothing(text):
+    compiled = frontend.compile(eval(f"lambda x, s: {text}"), backend="eager", fullgraph=True)
+    for value in (1, 2, 3, 2, 1):
+        x, s = torch.arange(3.0), np.float64(value)
+        assert torch.equal(compiled(x, s), eval(text))
+
+
+@pytest.mark.parametrize(
+    "data", ["(s,)", "(s, 1)", "((s,),)", "[(s,)]", "tuple([s] * 2)", "(s, True)", "[s]"]
+)
+@pytest.mark.parametrize("maker", ["torch.tensor", "torch.as_tensor"])
+def test_data_of_new_tensors_keeps_its_type(maker, data):
+    text = f"{maker}({data})"
+    compiled = frontend.compile(eval(f"lambda s: {text}"), backend="eager")
+    for value in (1.0, 1 / 3, 0.1, 7.0):
+        s = np.float64(value)
+        found, expected = compiled(s), eval(text)
+        assert found.dtype is expected.dtype
+        assert torch.equal(found, expected)
+
+
+KINDS = [np.float64, np.float32, np.int64, np.bool_]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("dynamic", [None, False])
+def test_two_scalars_are_one_object_or_two(kind, first, dynamic):
+    compiled = frontend.compile(lambda x, a, b: (x + 1, a is b), backend="eager", dynamic=dynamic)
+    one = kind(1)
+    for same in (first, not first, first):
+        other = one if same else kind(1).copy() if kind is not np.bool_ else one
+        assert compiled(torch.ones(1), one, other)[1] is (other is one)
+
+
+def search(x, a, many):
+    return x, a in many, many.count(a), (a,) == tuple(many), {a: 1}.get(many[0])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_nan_is_found_by_its_identity(kind, first):
+    compiled, nan = frontend.compile(search, backend="eager"), kind("nan")
+    for same in (first, not first, first, True, False):
+        many = [nan if same else kind("nan")]
+        assert compiled(torch.ones(1), nan, many)[1:] == search(torch.ones(1), nan, many)[1:]
+
+
+USES = ["str(s)", "{s: 1}", "max(s, 2)", "s == 1", "s + 1", "hash(s)", "s.T", "[s].index(s)"]
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", [np.float64, np.int64, np.float32])
+def test_a_scalar_that_is_given_back_is_the_argument(use, kind):
+    kept = []
+    function = eval(f"lambda x, s, kept: ({use}, kept.append(s), x * 2, s)[2:]")
+    compiled = frontend.compile(function, backend="eager")
+    for value in (1, 2, 1, 2, 3, 1):
+        s = kind(value)
+        assert compiled(torch.ones(1), s, kept)[1] is s
+        assert kept[-1] is s

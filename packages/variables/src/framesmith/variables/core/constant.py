@@ -174,7 +174,7 @@ class Constant(KnownValue[object]):
             return False
         same = other.value is self.value
         # small ints and unequal values give the same answer in each call that the guards let in
-        if self is other or not has_copies(self.value) or not same_constant(self.value, other.value):
+        if self is other or not has_copies(self.value) or not _may_be_one(self.value, other.value):
             return same
         # guards fix the values alone; two sources may give one object in this call and two in the next
         if self.source is not None and other.source is not None:
@@ -224,7 +224,7 @@ class Constant(KnownValue[object]):
 def is_nan(value: object) -> bool:
     """Whether a number is a NaN, which equals only itself as an
     object: `in`, `hash` and containers see its identity."""
-    return type(value) in (float, complex) and value != value
+    return (type(value) in (float, complex) or _is_of_numpy(value)) and bool(value != value)
 
 
 def has_known_hash(value: object) -> bool:
@@ -244,7 +244,19 @@ def has_copies(value: object) -> bool:
     """Whether several equal objects may exist. CPython caches each int from -5 to 256."""
     if type(value) is int:
         return not -5 <= value <= 256
-    return type(value) in _COPIED
+    return type(value) in _COPIED or _is_of_numpy(value)
+
+
+def _is_of_numpy(value: object) -> bool:
+    """Whether it is a scalar of numpy, which no package of framesmith imports."""
+    return type(value).__module__ == "numpy"
+
+
+def _may_be_one(left: object, right: object) -> bool:
+    """Whether two objects with these values may be one in another call that the guards let in."""
+    if not _is_of_numpy(left):
+        return same_constant(left, right)
+    return type(left) is type(right) and (left == right or (left != left and right != right))
 
 
 def _hashes_itself(cls: type) -> bool:

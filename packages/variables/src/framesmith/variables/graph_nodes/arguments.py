@@ -14,7 +14,7 @@ from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.ranges import RangeTracker
 from framesmith.variables.builtin_types.slices import SliceTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
-from framesmith.variables.core import Constant, TraceContext, Tracker
+from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.unspecialized import refuse_unread
 from framesmith.variables.graph_nodes.graph_values import (
@@ -47,7 +47,7 @@ def _items(tx: TraceContext, items: Sequence[Tracker]) -> tuple[object, ...]:
     """The items as arguments. Breaks the graph for a number of NumPy of which torch reads the type: `x[[np.uint8(1)]]` is a mask."""
     for item in items:
         value = item.realize()
-        if isinstance(value, Constant) and type(value.value) in tx.registry[UNLIKE_ITEMS]:
+        if value.python_type in tx.registry[UNLIKE_ITEMS]:
             _refuse(value)
     return graph_arguments(tx, items)
 
@@ -105,7 +105,7 @@ def _class_beside_node(tx: TraceContext, tracker: Tracker) -> Callable[[object],
     """The class of a value that a node holds as a tuple or a number, out of which the class makes the value again."""
     if tracker.python_type is torch.Size:
         return _as_size
-    if isinstance(tracker, Constant) and type(tracker.value) in tx.registry[CONVERSIONS]:
+    if tracker.python_type in tx.registry[CONVERSIONS]:
         return type(tracker.value)
     return None
 
@@ -122,7 +122,7 @@ def _must_be_kept(tx: TraceContext, tracker: Tracker) -> None:
             _refuse(tracker)
         for child in tracker.children():
             _must_be_kept(tx, child.realize())
-    elif isinstance(tracker, Constant) and type(tracker.value) in tx.registry[CONVERSIONS]:
+    elif tracker.python_type in tx.registry[CONVERSIONS]:
         _refuse(tracker)
 
 

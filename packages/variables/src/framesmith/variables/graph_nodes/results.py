@@ -207,12 +207,17 @@ def _record_with_floats(
             tx.graph.fixes_floats = before
 
 
+def is_method_in_python(target: Callable[..., object] | str) -> bool:
+    """Whether this names a method of tensors that is written in Python."""
+    return isinstance(target, str) and type(getattr(torch.Tensor, target, None)) is FunctionType
+
+
 def _check_asked_types(
     tx: TraceContext, target: Callable[..., object] | str, values: Iterable[Tracker]
 ) -> None:
     """Break the graph for a method of tensors that is written in Python and given a number of numpy's own type: it may ask for the type,
     as `x.split(np.int64(2))` does."""
-    if not isinstance(target, str) or type(getattr(torch.Tensor, target, None)) is not FunctionType:
+    if not is_method_in_python(target):
         return
     for value in values:
         cls = value.python_type

@@ -16,17 +16,18 @@ from framesmith.guards.kinds import EqualTo, ShapeExpression, TypeIs
 from framesmith.guards.sources import CallResult
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
 from framesmith.variables.core.base import PendingCall
-from framesmith.variables.core.folding import from_python
+from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS, graph_argument
-from framesmith.variables.operations.compare import FUNCTIONS
+from framesmith.variables.operations.binary import FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.symbolic import number
 
 ROWS: Final = Rows()
 # Beyond it numpy compares an int with a float otherwise than Python does.
 _EXACT: Final = 2**53
-_CONVERSIONS: Final = ("item", "__float__", "__int__", "__index__")
+_CONVERSIONS: Final = ("item", "__float__", "__int__")
 Item = Callable[[object], object]
 
 
@@ -97,11 +98,15 @@ class ChangingScalar(Tracker):
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """numpy's result; None (NotImplemented) beside what numpy leaves the operator to."""
-        return self._constant().binary(tx, symbol, other) if other.is_python_constant() else None
+        if not other.is_python_constant():
+            return None
+        return fold(tx, FUNCTIONS[symbol], (self._constant(), Constant(other.as_python_constant())))
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands swapped."""
-        return self._constant().reflected(tx, symbol, other) if other.is_python_constant() else None
+        if not other.is_python_constant():
+            return None
+        return fold(tx, FUNCTIONS[symbol], (Constant(other.as_python_constant()), self._constant()))
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """numpy's result."""
@@ -111,8 +116,10 @@ class ChangingScalar(Tracker):
         """numpy's answer; that of a comparison with a number of Python is guarded alone."""
         value = other.value if isinstance(other, Constant) else None
         if type(value) not in (int, float) or not self._is_compared_as_number(value):
-            return self._constant().compare(tx, symbol, other) if other.is_python_constant() else None
-        result = FUNCTIONS[symbol](self.value, value)
+            if not other.is_python_constant():
+                return None
+            return fold(tx, COMPARISONS[symbol], (self._constant(), Constant(other.as_python_constant())))
+        result = COMPARISONS[symbol](self.value, value)
         limit = f" and abs({{0}}) < {_EXACT}" if isinstance(self._item, int) else ""
         self._decide(f"({{0}} {symbol} {value!r}) is {bool(result)}{limit}")
         return from_python(tx, result)

@@ -19,7 +19,7 @@ from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.results import record_node, wrap_result
+from framesmith.variables.graph_nodes.results import is_method_in_python, record_node, wrap_result
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.symbolic_numbers.changing_scalars import as_number
 from framesmith.variables.tensors.new_leaves import explain_no_leaf, make_leaf
@@ -44,7 +44,8 @@ def graph_call(
     result with `requires_grad=True`, and if `out=` changes size."""
     if "requires_grad" in kwargs and bool(kwargs["requires_grad"].as_python_constant()):
         return _make_leaf(tx, target, args, kwargs)
-    args, kwargs = [*map(as_number, args)], {name: as_number(value) for name, value in kwargs.items()}
+    if not is_method_in_python(target):  # which may ask for the type
+        args, kwargs = [*map(as_number, args)], {name: as_number(value) for name, value in kwargs.items()}
     args, kwargs = with_number_tensors(tx, target, args, kwargs)
     outputs = _outputs(kwargs.get("out"))
     # Before the call, which changes the fake as eager changes the tensor.

@@ -76,8 +76,8 @@ def new_tensor(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
 
 def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
     tracker = tracker.realize()
-    if isinstance(tracker, Constant):
-        return type(tracker.value) in tx.registry[CONVERSIONS]
+    if tracker.python_type in tx.registry[CONVERSIONS]:
+        return True
     return any(_holds_scalar(tx, child) for child in tracker.children())
 
 
