@@ -106,7 +106,7 @@ def _class_beside_node(tx: TraceContext, tracker: Tracker) -> Callable[[object],
     if tracker.python_type is torch.Size:
         return _as_size
     if tracker.python_type in tx.registry[CONVERSIONS]:
-        return type(tracker.value)
+        return tracker.python_type
     return None
 
 
