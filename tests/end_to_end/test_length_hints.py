@@ -150,4 +150,8 @@ def test_a_function_that_exhausts_its_own_iterator():
         ended = iter(stop, 0)
         return first, found, [*ended, *ended], numbers, x + 1
 
+    try:
+        function(torch.ones(2))
+    except SystemError:
+        pytest.skip("the iterator of this CPython fails by itself (3.11.2 does)")
     check(function, torch.ones(2))
