@@ -16,6 +16,7 @@ from framesmith.guards.kinds import EqualTo, ShapeExpression, TypeIs
 from framesmith.guards.sources import CallResult
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
 from framesmith.variables.core.base import PendingCall
+from framesmith.variables.core.computable import Computable
 from framesmith.variables.core.folding import fold, from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS, graph_argument
@@ -98,15 +99,13 @@ class ChangingScalar(Tracker):
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """numpy's result; None (NotImplemented) beside what numpy leaves the operator to."""
-        if not other.is_python_constant():
-            return None
-        return fold(tx, FUNCTIONS[symbol], (self._constant(), Constant(other.as_python_constant())))
+        known = _known(other)
+        return None if known is None else fold(tx, FUNCTIONS[symbol], (self._constant(), known))
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands swapped."""
-        if not other.is_python_constant():
-            return None
-        return fold(tx, FUNCTIONS[symbol], (Constant(other.as_python_constant()), self._constant()))
+        known = _known(other)
+        return None if known is None else fold(tx, FUNCTIONS[symbol], (known, self._constant()))
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """numpy's result."""
@@ -116,9 +115,8 @@ class ChangingScalar(Tracker):
         """numpy's answer; that of a comparison with a number of Python is guarded alone."""
         value = other.value if isinstance(other, Constant) else None
         if type(value) not in (int, float) or not self._is_compared_as_number(value):
-            if not other.is_python_constant():
-                return None
-            return fold(tx, COMPARISONS[symbol], (self._constant(), Constant(other.as_python_constant())))
+            known = _known(other)
+            return None if known is None else fold(tx, COMPARISONS[symbol], (self._constant(), known))
         result = COMPARISONS[symbol](self.value, value)
         limit = f" and abs({{0}}) < {_EXACT}" if isinstance(self._item, int) else ""
         self._decide(f"({{0}} {symbol} {value!r}) is {bool(result)}{limit}")
@@ -145,6 +143,15 @@ class ChangingScalar(Tracker):
         if name in _CONVERSIONS and hasattr(self.value, name):
             return ScalarConversion(self, name)
         return self._constant().begin_attribute(tx, name)
+
+
+def _known(operand: Tracker) -> Constant | None:
+    """The value of a constant or a number, guarded; None for containers and what only the running graph knows."""
+    if isinstance(operand, Constant):
+        return operand
+    if isinstance(operand, ChangingScalar | Computable) and operand.is_python_constant():
+        return Constant(operand.as_python_constant())
+    return None
 
 
 @ROWS.entry(ARGUMENTS, ChangingScalar)
