@@ -1,5 +1,8 @@
 """Numbers and texts made in a traced call have an identity: one object of the trace is one object of the call, over breaks too."""
 
+import math
+
+import numpy
 import pytest
 import torch
 from tests.end_to_end.support import check_source
@@ -105,3 +108,25 @@ def test_a_device_is_copied_and_a_dtype_is_not(copied: str) -> None:
         found, expected = compiled(torch.ones(2), value)[1], namespace["f"](torch.ones(2), value)[1]
         assert found == expected == value
         assert (found is value) == (expected is value)
+
+
+SIGNS = [
+    "math.copysign(1, v)",
+    "math.copysign(1, v * 2)",
+    "math.copysign(1, -v)",
+    "[math.copysign(3, v)] * 2",
+]
+
+
+@pytest.mark.parametrize("text", SIGNS)
+@pytest.mark.parametrize("kind", [float, numpy.float64, numpy.float32])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_nan_has_a_sign(text: str, kind: type, backend: str) -> None:
+    namespace: dict = {"math": math}
+    exec(f"def f(x, v): return x + 1, {text}", namespace)
+    nan = float("nan")
+    for values in ([nan, -nan, nan, -nan, 1.0], [1.0, 2.0, nan, -nan, -3.0, -nan, nan]):
+        compiled = frontend.compile(namespace["f"], backend=backend)
+        for value in values:
+            v = kind(value)
+            assert compiled(torch.ones(2), v)[1] == namespace["f"](torch.ones(2), v)[1]

@@ -4,6 +4,7 @@ import math
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,4 +99,14 @@ def test_ranges_that_give_the_same_numbers_are_told_apart():
 
 def test_claims_about_nans_are_one():
     assert EqualTo(float("nan")) == EqualTo(float("nan"))
-    assert len({EqualTo(float("nan")), EqualTo(-float("nan")), EqualTo(complex("nan"))}) == 2
+    assert EqualTo(float("nan")) != EqualTo(-float("nan"))
+    assert len({EqualTo(float("nan")), EqualTo(-float("nan")), EqualTo(complex("nan"))}) == 3
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_nan_is_any_nan_of_its_sign(sign):
+    nan = math.copysign(float("nan"), sign)
+    for value in (math.copysign(float("nan"), sign), nan):
+        assert EqualTo(nan).check(value)
+    assert not EqualTo(nan).check(-nan)
+    assert not EqualTo((nan, 1)).check((-nan, 1))

@@ -102,7 +102,7 @@ def hash_key(value: object) -> object:
     """
     cls = type(value)
     if cls in _PLAIN_HASHES:
-        # A NaN is hashed by its address, and is the same constant as any other.
+        # A NaN is hashed by its address, and is the same constant as any other of its sign.
         return value if value == value else cls
     if issubclass(cls, Comparable):
         return value
@@ -138,9 +138,10 @@ def _equal(left: object, right: object) -> bool:
 
 def _same_float(left: object, right: object) -> bool:
     assert isinstance(left, float) and isinstance(right, float)
-    if left == right:
-        return math.copysign(1.0, left) == math.copysign(1.0, right)
-    return left != left and right != right
+    if left != right and (left == left or right == right):
+        return False
+    # A NaN has a sign too, which `math.copysign` reads.
+    return math.copysign(1.0, left) == math.copysign(1.0, right)
 
 
 def _same_complex(left: object, right: object) -> bool:

@@ -19,7 +19,7 @@ from framesmith.guards.sources.base import Source
 @dataclass(frozen=True, slots=True, eq=False)
 class EqualTo(Claim):
     """The value is the same constant: equal, and of the same type all the way down (`1` is not `True`, `0.0` not
-    `-0.0`, NaN is NaN). What is no plain constant (an enum member, a dtype) is compared by identity."""
+    `-0.0`, a NaN is any NaN of its sign). What is no plain constant (an enum member, a dtype) is compared by identity."""
 
     value: object
 
@@ -115,13 +115,12 @@ def _render_float(constant: object, value: str, names: Names) -> str:
     is_float = (
         f"{value} is {held} or {names.constant(type, 'type')}({value}) is {names.constant(float, 'float')}"
     )
-    # NaN; its sign and its bits are no part of the value.
-    if constant != constant:
-        return f"({is_float} and {value} != {value})"
-    if constant == 0.0:
-        sign = f"{names.constant(math.copysign, 'copysign')}(1.0, {value})"
-        return f"({is_float} and {value} == 0.0 and {sign} == {math.copysign(1.0, constant)})"
-    return f"({is_float} and {value} == {held})"
+    if constant == constant and constant != 0.0:
+        return f"({is_float} and {value} == {held})"
+    # The sign of a zero or NaN; what else is in the bits of a NaN is no part of the value.
+    sign = f"{names.constant(math.copysign, 'copysign')}(1.0, {value}) == {math.copysign(1.0, constant)}"
+    is_equal = f"{value} == 0.0" if constant == 0.0 else f"{value} != {value}"
+    return f"({is_float} and {is_equal} and {sign})"
 
 
 def _render_deeply(constant: object, value: str, names: Names) -> str:

@@ -134,7 +134,10 @@ class ComputedNumber(GraphValue):
         if self._is_unspecialized:
             break_on_changing_value(self.describe())
         if isinstance(self.source, Computed):
-            self._decide(f"same({{0}}, {self.value!r})", "a computed number that has to be known")
+            # the text of a NaN lacks its sign
+            is_minus = self.value != self.value and math.copysign(1.0, self.value) < 0
+            shown = f"-{-self.value!r}" if is_minus else repr(self.value)
+            self._decide(f"same({{0}}, {shown})", "a computed number that has to be known")
         else:
             self._tx.guard(self.source, EqualTo(self.value))
         return self.value
