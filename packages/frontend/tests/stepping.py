@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType
 
 from framesmith.bytecode import assemble, read_text
+from framesmith.bytecode.opcodes import KINDS, ArgumentKind
 from framesmith.frontend.build_entry import Trace, prepare_trace
 from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.options import CompileOptions
@@ -19,7 +20,10 @@ OPTIONS = CompileOptions(backend="eager")
 
 
 def assembled(text: str, *, parameters: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> CodeType:
-    """Code of native instructions, one a line, with literal arguments; jumps lead to labels (`L0: NOP`)."""
+    """Code of native instructions, one a line, with literal arguments; jumps lead to labels (`L0: NOP`).
+
+    A number is 0 where none is written: GET_ITER takes one from 3.15 on.
+    """
     head = [
         "code f",
         "  filename 'user.py'",
@@ -27,7 +31,11 @@ def assembled(text: str, *, parameters: tuple[str, ...] = (), names: tuple[str, 
         f"  argcount {len(parameters)}",
     ]
     lines = [line if line.startswith("L") and ":" in line else f"    {line}" for line in text.split("\n")]
-    return assemble(read_text("\n".join([*head, *lines]) + "\n"))
+    parts = read_text("\n".join([*head, *lines]) + "\n")
+    for instruction in parts.instructions:
+        if KINDS[instruction.name] is ArgumentKind.NUMBER and instruction.argument is None:
+            instruction.argument = 0
+    return assemble(parts)
 
 
 def trace_of(code: CodeType, **values: object) -> Trace:
