@@ -9,10 +9,8 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Final, final
 
-from framesmith.graph import GraphBreak
-from framesmith.graph.nodes.arguments import example
 from framesmith.guards import Guard, Reason, Source
-from framesmith.guards.kinds import EqualTo, ShapeExpression, TypeIs
+from framesmith.guards.kinds import EqualTo, ShapeExpression
 from framesmith.guards.sources import CallResult
 from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
 from framesmith.variables.core.base import PendingCall
@@ -22,8 +20,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS, graph_argument
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
-from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
-from framesmith.variables.symbolic_numbers.symbolic import number
+from framesmith.variables.symbolic_numbers.number_inputs import symbolic_input
 
 ROWS: Final = Rows()
 # Beyond it numpy compares an int with a float otherwise than Python does.
@@ -57,17 +54,8 @@ class ChangingScalar(Tracker):
         return self._number
 
     def _make_number(self) -> Tracker:
-        self._tx.guard(self._place, TypeIs(type(self._item)))
-        if isinstance(self._item, float):
-            return ComputedNumber(self._tx, self._item, self._place)
-        assert isinstance(self._item, int)
-        try:
-            return number(
-                self._tx, example(self._tx.graph.number_input(self._place, self._item)), self._place
-            )
-        # The graph cannot make a symbol of it here.
-        except GraphBreak:
-            return Constant(self._fixed())
+        assert isinstance(self._item, int | float)
+        return symbolic_input(self._tx, self._item, self._place) or Constant(self._fixed())
 
     def _fixed(self) -> object:
         self._tx.guard(self._place, EqualTo(self._item))

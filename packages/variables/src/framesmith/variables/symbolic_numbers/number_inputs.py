@@ -23,7 +23,7 @@ def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
     # A bool is an int, but has two values only: it is guarded by value.
     if type(value) in (int, float) and tx.wrap.policy.is_dynamic_number(source):
         assert isinstance(value, int | float)
-        symbolic = _symbolic(tx, value, source)
+        symbolic = symbolic_input(tx, value, source)
         if symbolic is not None:
             return symbolic
     if may_stay_unspecialized(value) and tx.wrap.policy.is_unspecialized(source):
@@ -33,7 +33,7 @@ def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
     return Constant(value, source)
 
 
-def _symbolic(tx: TraceContext, value: int | float, source: Source) -> Tracker | None:
+def symbolic_input(tx: TraceContext, value: int | float, source: Source) -> Tracker | None:
     """A symbol for an int, a formula for a float; None where the backend or the value does not allow one."""
     if isinstance(value, float):
         # Its type alone: what the trace decides on the number adds guards of its own.
