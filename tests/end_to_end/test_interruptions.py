@@ -1,6 +1,10 @@
 """Exceptions that reach a graph from elsewhere: hooks for saved tensors, handlers of signals, checkpoints around compiled functions."""
 
+import gc
+import random
 import signal
+import time
+import warnings
 from unittest.mock import Mock
 
 import pytest
@@ -10,6 +14,8 @@ from torch.utils.checkpoint import checkpoint
 
 from framesmith import frontend
 from framesmith.frontend.build_entry import EntryBuilder
+from framesmith.graph.environment.silence import SILENCE
+from framesmith.guards.kinds import GlobalState
 
 BACKENDS = ("eager", "aot_eager")
 
@@ -300,3 +306,100 @@ def test_an_interrupt_while_a_continuation_is_compiled_is_seen_in_its_frames(
     is_caught = at == 2 and caught in (type(error).__name__, "BaseException")
     assert raised == (None if is_caught else repr(error))
     assert log == ([] if at == 1 else ["begin", *([repr(error)] if is_caught else []), "finally"])
+
+
+def interrupt_often(backend, seconds):
+    """Alarms at any moment of a trace. Gives how many were raised and what was not as before afterwards."""
+    armed, raised, wrong = [], 0, []
+
+    def late(*_):
+        if armed:
+            raise Late
+
+    def run(x):
+        for _ in range(4):
+            x = torch.nn.functional.layer_norm(torch.einsum("ij->ji", x), (4,)).view(4, 4) * 2
+        return x
+
+    x, draw, state = torch.eye(4), random.Random(0), GlobalState.capture()
+    expected = run(x)
+    compiled = frontend.compile(run, backend=backend)
+    compiled(x)  # imports
+    frontend.reset()
+    began = time.perf_counter()
+    compiled(x)
+    length = time.perf_counter() - began
+    handlers = signal.signal(signal.SIGALRM, late), signal.getsignal(signal.SIGINT)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        frontend.reset()
+        compiled = frontend.compile(run, backend=backend)
+        armed.append(True)
+        signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.0002, length))
+        try:
+            compiled(x)
+            armed.clear()
+        except Late as error:
+            armed.clear()
+            raised += 1
+            if error.__context__ is not None or error.__cause__ is not None:
+                wrong.append("context")
+        if signal.getsignal(signal.SIGALRM) is not late or signal.getsignal(signal.SIGINT) is not handlers[1]:
+            wrong.append("handlers")
+        if not state.holds():
+            wrong.append(state.explain())
+        with warnings.catch_warnings(record=True) as caught, SILENCE:
+            warnings.warn("unheard", stacklevel=1)
+        if caught:
+            wrong.append("warnings")
+        if not gc.isenabled():
+            wrong.append("collector")
+        if not torch.equal(compiled(x), expected):
+            wrong.append("result")
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, handlers[0])
+    return raised, wrong
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_interrupt_at_any_moment_of_a_trace_leaves_everything_as_it_was(backend):
+    raised, wrong = interrupt_often(backend, 2)
+    assert raised > 5
+    assert not wrong
+
+
+def test_a_backend_that_takes_long_can_be_interrupted():
+    def slow(module, inputs):
+        time.sleep(60)
+        return module
+
+    before = signal.signal(signal.SIGALRM, raise_late)
+    began = time.monotonic()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Late):
+            frontend.compile(lambda x: x + 1, backend=slow)(torch.ones(2))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 30
+
+
+def test_a_handler_that_only_takes_note_runs_while_tracing():
+    seen = []
+    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(torch.ones(1)))
+
+    def run(x):
+        for _ in range(600):
+            x = x.sin()
+        return x
+
+    compiled = frontend.compile(run, backend="eager", fullgraph=True)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        found = compiled(torch.ones(2))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(seen) > 1
+    assert torch.equal(found, run(torch.ones(2)))

@@ -56,6 +56,7 @@ from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
 from framesmith.graph.breaks.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSION
 from framesmith.graph.breaks.breaks import BreakKind
+from framesmith.graph.environment.postponed_signals import signals_postponed
 from framesmith.graph.environment.trace_numbers import TraceName
 from framesmith.graph.replacing_backends import OperationsReplaced
 from framesmith.graph.running.failures import Replay
@@ -269,14 +270,15 @@ class EntryBuilder:
     ) -> BuiltEntry:
         """Trace once. Raises Restart where the trace has to be made again, with another stop, OtherManner where it has to be
         in another manner."""
-        # 1 prepare
-        trace = prepare_trace(self.start.code, self.options, self.policy, stop, name)
-        trace.tx.changes.exact_identities = manner.exact_identities
-        trace.tx.changes.says_compiling = manner.says_compiling
-        try:
-            return self._build_from(trace, values, manner)
-        finally:
-            trace.release()
+        with signals_postponed():
+            # 1 prepare
+            trace = prepare_trace(self.start.code, self.options, self.policy, stop, name)
+            trace.tx.changes.exact_identities = manner.exact_identities
+            trace.tx.changes.says_compiling = manner.says_compiling
+            try:
+                return self._build_from(trace, values, manner)
+            finally:
+                trace.release()
 
     def _build_from(self, trace: Trace, values: Sequence[object], manner: TraceManner) -> BuiltEntry:
         """Phases 2 to 6 (see the module), on a trace that `prepare_trace` has put together; a native entry where the state

@@ -31,6 +31,7 @@ from framesmith.graph.backends.written_reads import find_reads, keep_reads
 from framesmith.graph.breaks.errors import BackendFailed
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.default_devices import outside_of_blocks
+from framesmith.graph.environment.dispatch_state import dispatch_state_kept
 from framesmith.graph.environment.inference_blocks import (
     enter_inference_mode,
     is_block_switch,
@@ -234,7 +235,7 @@ def call_backend(
     # The trace may end inside of `no_grad`; the graph begins as the trace did.
     ambient.restore()
     try:
-        with torch._guards.tracing(context), outside_of_blocks():
+        with torch._guards.tracing(context), outside_of_blocks(), dispatch_state_kept():
             if reads and not reliance.ask():
                 given = keep_reads(module, used, written)
             else:

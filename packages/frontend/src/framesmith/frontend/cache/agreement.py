@@ -26,6 +26,7 @@ from framesmith.frontend.errors import ProcessesDiffer
 from framesmith.frontend.options import Config, current_config
 from framesmith.frontend.tracing.trace_end import TraceEnd
 from framesmith.frontend.user_lines import function_text
+from framesmith.graph.environment.postponed_signals import signals_handled
 from framesmith.guards import Source
 
 _MOST_ROUNDS: Final = 4
@@ -107,7 +108,7 @@ class _Exchange:
         learnt = {name: sorted(self.policy.sizes.get(source, ())) for name, source in named.items()}
         own = SizesSeen({name: list(self.seen[source]) for name, source in named.items()}, learnt)
         seconds = self.settings.compiler_collective_seconds
-        with trace.recorder.pause_recording():
+        with trace.recorder.pause_recording(), signals_handled():
             try:
                 found = exchange(own, self.place, self.function, seconds)
             except dist.DistError as error:  # the store has gone with the process that kept it

@@ -456,6 +456,16 @@ TOPICS: Final = (
         ),
     ),
     *PROGRAM_TOPICS,
+    Topic(
+        "Ctrl-C and other signals while a trace runs",
+        ("Ctrl-C", "KeyboardInterrupt", "SIGINT", "alarm while compiling", "interrupted trace"),
+        (
+            ("handlers run between two steps", "signals_postponed"),
+            ("called there", "Interpreter.run"),
+            ("what a backend leaves behind is put back", "dispatch_state_kept"),
+            ("raised in the program's frames", "CompiledUnit._leave_frames"),
+        ),
+    ),
 )
 
 SEE_ALSO: Final = {

@@ -28,6 +28,7 @@ from framesmith.frontend.tracing.value_ends import check_lost_values, is_making_
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import GENERATOR, NONDETERMINISTIC, RECURSION, UNSUPPORTED_VALUE
 from framesmith.graph.breaks.errors import FakeFailure
+from framesmith.graph.environment.postponed_signals import POSTPONED
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs
 from framesmith.variables.callables.generators import Returned, Yielded, run_step
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
@@ -130,6 +131,8 @@ class Interpreter:
             if raised is not None:
                 self._unwind_inside(raised)
             while machine.outcome is None:
+                if POSTPONED.pending:
+                    POSTPONED.deliver()
                 self._step()
         finally:
             self._nesting -= 1
@@ -278,6 +281,8 @@ class Interpreter:
                 return ended
         ends = machine.value_ends
         while machine.outcome is None:
+            if POSTPONED.pending:
+                POSTPONED.deliver()
             frame, runs = machine.frames[-1], ends.runs
             end = self._guarded_step()
             # not behind the last return: the entry ends there anyway, and what only it holds ends with it

@@ -16,6 +16,7 @@ from torch import fx
 
 from framesmith.graph.backends.inductor_bugs import SETTING, UNSHARED_MEMORY, calls_subgraph, with_own_passes
 from framesmith.graph.breaks.errors import BackendFailed, UnknownBackend
+from framesmith.graph.breaks.interruptions import is_of_signal_handler
 from framesmith.graph.options import Backend, BackendCall, GraphOptions
 from framesmith.graph.running.failed_graphs import describe_graph
 from framesmith.guards.kinds.base import describe_value, show_value
@@ -109,6 +110,8 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     try:
         compiled = backend(module, list(examples), **settings)
     except Exception as error:
+        if is_of_signal_handler(error):
+            raise
         problem = f"raised {type(error).__name__}: {error}\n{describe_graph(module)}"
         raise BackendFailed(options.backend_name, problem, error) from error
     if not callable(compiled):

@@ -97,14 +97,15 @@ class _Settings:
     def enter(self) -> None:
         """Count a thread that begins to infer; the first one changes the settings."""
         with self._lock:
-            if not self._inferring:
-                self._before = torch._C._get_warnAlways()
-                torch._C._set_warnAlways(True)
-            self._inferring += 1
             filters = _put_filter_first()
             # By identity: lists with equal filters are equal.
             if not any(one is filters for one in self._filters):
                 self._filters.append(filters)
+            if not self._inferring:
+                self._before = torch._C._get_warnAlways()
+                torch._C._set_warnAlways(True)
+            # last: what is raised before, as where no frame is left, leaves nothing to undo but a filter that matches nothing
+            self._inferring += 1
 
     def leave(self) -> None:
         """Count a thread that has finished; the last one restores the settings."""
@@ -140,17 +141,17 @@ class _Silence(threading.local):
     hooks = False
 
     def __enter__(self) -> None:
-        _DEPTH.value += 1
-        if _DEPTH.value == 1:
+        if not _DEPTH.value:
             _SETTINGS.enter()
             # where torch itself traces, the default hooks on saved tensors are left for the run
             self.hooks = torch._C._autograd._saved_tensors_hooks_set_tracing(True)
+        _DEPTH.value += 1
 
     def __exit__(self, *raised: object) -> None:
-        if _DEPTH.value == 1:
+        _DEPTH.value -= 1
+        if not _DEPTH.value:
             torch._C._autograd._saved_tensors_hooks_set_tracing(self.hooks)
             _SETTINGS.leave()
-        _DEPTH.value -= 1
 
     def take_warned(self) -> bool:
         """Whether there was a warning since this was asked last."""
