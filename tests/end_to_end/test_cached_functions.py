@@ -330,3 +330,57 @@ def f(x):
             one["look"].cache_clear()
             one["double"].cache_clear()
             one["draw"].cache_clear()
+
+
+@functools.lru_cache(10)
+def look_up(number: int) -> str:
+    try:
+        return {3: "abc"}[number]
+    except KeyError as error:
+        if number == 6:
+            raise ValueError("from it") from error
+        if number == 7:
+            raise ValueError("from none") from None
+        raise ValueError("in its handling") from {8: OSError("from another")}.get(number)
+
+
+@functools.lru_cache(10)
+def refuse_large(number: int) -> int:
+    if number > 4:
+        raise ValueError(f"{number} is too large")
+    return number
+
+
+def chain_of(error: BaseException | None) -> list[object]:
+    if error is None:
+        return []
+    return [
+        repr(error),
+        error.__suppress_context__,
+        chain_of(error.__cause__),
+        chain_of(error.__context__),
+    ]
+
+
+@pytest.mark.parametrize("function", [look_up, refuse_large])
+def test_what_it_raises_has_the_chain_of_eager(function):
+    def run(x, number):
+        return x * len(str(function(number)))
+
+    def handle(x, number):
+        try:
+            return run(x, number)
+        except ValueError as error:
+            raise RuntimeError(f"outer {error}")  # noqa: B904
+
+    for program in (run, handle):
+        compiled = frontend.compile(program, backend="eager")
+        for number in (3, 5, 5, 4, 6, 3, 7, 8, 5):
+            found = []
+            for called in (program, compiled):
+                function.cache_clear()
+                try:
+                    found.append(called(torch.ones(2), number).tolist())
+                except (ValueError, RuntimeError) as error:
+                    found.append(chain_of(error))
+            assert found[0] == found[1]

@@ -1,7 +1,12 @@
 """Iterators over deques: what they see of later changes, and which changes end them."""
 
+from collections import deque
+
 import pytest
+import torch
 from tests.end_to_end.support import check_source
+
+from framesmith import frontend
 
 HEAD = """
 import sys
@@ -109,3 +114,19 @@ def test_a_deque_beyond_memory_is_an_error_of_the_program(change: str) -> None:
         f"{HEAD}def f(x):\n    d = deque([1, 2])\n    try: {change}\n    except MemoryError: x = x + 1\n    return d, x\n",
         breaks=0,
     )
+
+
+def test_a_maximal_length_that_changes_between_calls() -> None:
+    """It is no number of the graph: each has an entry of its own."""
+
+    def run(x: torch.Tensor, given: deque[object]) -> tuple[torch.Tensor, int]:
+        given.append(x.sum())
+        return x * 2, len(given)
+
+    compiled = frontend.compile(run, backend="eager")
+    for limit in (3, 3, 2, None, 3, 4, 0, None, 2):
+        lengths = []
+        for function in (run, compiled):
+            given: deque[object] = deque([1.0, 2.0], maxlen=limit)
+            lengths.append([function(torch.ones(2), given)[1] for _ in range(3)])
+        assert lengths[0] == lengths[1]

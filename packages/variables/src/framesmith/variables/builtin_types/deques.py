@@ -6,7 +6,7 @@ from typing import Final, final
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name
-from framesmith.guards.kinds import LengthIs, TypeIs
+from framesmith.guards.kinds import EqualTo, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dict_iterators import advance_by
 from framesmith.variables.builtin_types.iterators import IteratorTracker, take_items
@@ -323,8 +323,8 @@ def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing deque; its items are not read before the trace needs them, its `maxlen` is guarded."""
     assert isinstance(value, deque)
     tx.guard(source, TypeIs(deque))
-    # `maxlen` cannot be set, but another deque of the next call may have another one
-    tx.wrap(value.maxlen, Attribute(source, "maxlen")).realize()
+    # `maxlen` cannot be set, but another deque of the next call may have another one, which is no number of the graph
+    tx.guard(Attribute(source, "maxlen"), EqualTo(value.maxlen))
 
     def read() -> list[Tracker]:
         require_specializable(tx, source)

@@ -123,6 +123,8 @@ class CachedFunctionTracker(Tracker):
         outdated = tx.changes.find_outdated() if runs_code else frozenset[int]()
         # what the function computes belongs to no call of the entry
         with tx.graph.pause_recording():
+            result: object = None
+            raised = False
             try:
                 result = stored.make(self.value)
             # eager raises in each call, since lru_cache stores no exception
@@ -130,6 +132,8 @@ class CachedFunctionTracker(Tracker):
                 # from the frame of the function on: those before are of the trace
                 error.__traceback__ = _without_own_frames(error.__traceback__)
                 _real_calls.broke = (self.value, stored.key, error)
+                raised = True
+            if raised:  # outside of the handler: the break would have the exception as its context, and that is taken apart
                 tx.changes.keeps_reads = True
                 self.unsupported("calling it: it raises")
         # the cache may have been cleared, or the result pushed out, by the function itself
