@@ -62,7 +62,10 @@ AMBIENT: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "detect_anomaly": lambda: torch.autograd.set_detect_anomaly(True),
     "function mode": _Doubling,
     "device cpu": lambda: torch.device("cpu"),
-    "saved tensors hooks": lambda: torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t * 2),
+    # indices stay as they are: with others, torch writes beyond the memory of a gradient
+    "saved tensors hooks": lambda: torch.autograd.graph.saved_tensors_hooks(
+        lambda t: t, lambda t: t * 2 if t.is_floating_point() else t
+    ),
     "global forward hook": lambda: _global_hook(modules.register_module_forward_hook, _say),
     "global forward pre-hook": lambda: _global_hook(modules.register_module_forward_pre_hook, _say),
     "multithreading": lambda: torch.autograd.set_multithreading_enabled(False),

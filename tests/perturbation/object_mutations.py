@@ -1,6 +1,7 @@
 """Mutations of what has behaviour: instances, classes, functions, modules of torch and their hooks."""
 
 import copy
+import enum
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -92,6 +93,8 @@ def _rebase(kind: type, members: dict[str, Any]) -> Undo:
 def for_instance(location: Location, value: Any, names: list[str]) -> Iterator[Mutation]:
     """Attributes shadowed, added; the object copied; its class replaced by a subclass."""
     kind = type(value)
+    if isinstance(value, enum.Enum) and not is_mine(kind):
+        return  # a member of the library's: both worlds have the same
     if is_mine(kind):
         for name in [one for base in kind.__mro__ if is_mine(base) for one in vars(base)]:
             if name not in getattr(value, "__dict__", {}) and (name in names or name.startswith("__")):
