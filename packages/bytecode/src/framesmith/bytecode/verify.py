@@ -13,6 +13,7 @@ from typing import Final, final
 
 from framesmith.bytecode import exception_table, stack_depth
 from framesmith.bytecode.assemble import argument_numbers
+from framesmith.bytecode.borrows import borrow_problems
 from framesmith.bytecode.cells import cell_problems
 from framesmith.bytecode.cleanup import reachable
 from framesmith.bytecode.code_parts import CodeParts
@@ -105,6 +106,9 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
     if not problems:
         problems.extend(
             _show_surroundings(parts, "null", message, index) for message, index in null_problems(parts)
+        )
+        problems.extend(
+            _show_surroundings(parts, "borrow", message, index) for message, index in borrow_problems(parts)
         )
     return problems, depths
 
