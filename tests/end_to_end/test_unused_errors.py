@@ -8,6 +8,7 @@ from torch._functorch.aot_autograd import aot_module_simplified
 from framesmith import frontend
 
 HEAD = """
+import numpy
 import torch
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
@@ -71,6 +72,29 @@ OPERATIONS = [
     "torch.quantile(x.detach(), 1.5)",
     "F.grid_sample(x[None, None], torch.zeros(1, 2, 2, 2, dtype=torch.double))",
     "torch.addmv(x[0], torch.ones(0, 4), x[0])",
+    "torch.bitwise_and(near, 3.5)",
+    "near ^ 2j",
+    "torch.bitwise_or(near, numpy.float32(1.5))",
+    "x < 2j",
+    "torch.ge(near, 2j)",
+    "torch.sub(near > 0, True)",
+    "torch.sub(x, True)",
+    "True - near",
+    "torch.clamp(x, 2j)",
+    "torch.clamp(x, max=2j)",
+    "torch.lerp(x, x, 2j)",
+    "torch.full_like(x, 2j)",
+    "torch.copysign(near, 2j)",
+    "torch.addcmul(x, x, x, value=2j)",
+    "torch.add(near > 0, near > 0, alpha=3.5)",
+    "(near > 0) == 2**63",
+    "near.clone().add_(2.5)",
+    "near.clone().fill_(2j)",
+    "torch.full((2,), 2j, dtype=torch.float32)",
+    "torch.arange(3, dtype=torch.bool)",
+    "torch.arange(3, dtype=torch.complex64)",
+    "torch.eye(2, dtype=torch.uint16)",
+    "x.detach().cumsum(0, dtype=torch.bool)",
 ]
 
 

@@ -5,12 +5,14 @@ only. In a graph they raise as well, and the program goes on from there (ADR 001
 What may raise because of the data is in `data_errors`.
 """
 
+from collections.abc import Sequence
+from numbers import Complex, Integral, Real
 from typing import Final
 
 import torch
 from torch import fx
 
-from framesmith.graph.nodes.arguments import EXAMPLE
+from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import operator_name
 
 _NAMES: Final = (
@@ -93,15 +95,59 @@ _OF_ORDER: Final = frozenset(
 
 _SAFE: Final = frozenset({torch.float32, torch.float64})
 _FACTORS: Final = ("alpha", "beta")
+_DIFFERENCES: Final = frozenset(
+    ["sub", "sub_", "subtract", "subtract_", "rsub", "isub", "__sub__", "__rsub__", "__isub__"]
+)
+_LARGEST: Final = 2**63
+_RANGES: Final = frozenset(["arange", "range", "linspace", "logspace", "randint", "randperm"])
+_USUAL: Final = frozenset({
+    torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32,
+    torch.float64, torch.complex64, torch.complex128,
+})  # fmt: skip
 
 
 def may_be_refused(node: fx.Node) -> bool:
-    """Whether eager may raise where the fake did not: no kernel for the dtype, or True for the factor of a sum of numbers."""
+    """Whether eager may raise where the fake did not: no kernel for the dtype, a number that the kernel does not take, or True for the
+    factor of a sum of numbers."""
     if any(type(node.kwargs.get(name)) is bool for name in _FACTORS):
         return True
     name = operator_name(node.op, node.target)
-    values = (one.meta.get(EXAMPLE) for one in node.all_input_nodes)
-    return any(isinstance(value, torch.Tensor) and _may_lack_kernel(name, value.dtype) for value in values)
+    dtypes = [
+        value.dtype
+        for value in (one.meta.get(EXAMPLE) for one in node.all_input_nodes)
+        if isinstance(value, torch.Tensor)
+    ]
+    if not dtypes or "dtype" in node.kwargs:
+        made = [one.dtype for one in tensors_in(node.meta.get(EXAMPLE))]
+        if name in _RANGES and any(dtype is torch.bool or dtype.is_complex for dtype in made):
+            return True
+        dtypes += made
+    return any(_may_lack_kernel(name, dtype) for dtype in dtypes) or _has_other_number(node, name, dtypes)
+
+
+def _has_other_number(node: fx.Node, name: str, dtypes: Sequence[torch.dtype]) -> bool:
+    """Whether a number is of another kind than the tensors can hold: `torch.bitwise_and(x, 2.5)` of ints, `x < 2j`."""
+    if not dtypes:
+        return False
+    widest = max(map(_kind_of_dtype, dtypes))
+    for given in (*node.args, *node.kwargs.values()):
+        number = given.meta.get(EXAMPLE) if isinstance(given, fx.Node) else given
+        if (type(number) is bool and name in _DIFFERENCES) or _kind_of_number(number) > widest:
+            return True
+    return False
+
+
+def _kind_of_dtype(dtype: torch.dtype) -> int:
+    return 3 if dtype.is_complex else 2 if dtype.is_floating_point else 1
+
+
+def _kind_of_number(number: object) -> int:
+    """As of dtypes; 4 for an int that no tensor holds. 0 for what is no number, and for ints, which are dimensions as well."""
+    if isinstance(number, Integral):
+        return 0 if -_LARGEST <= number < _LARGEST else 4
+    if isinstance(number, Real | torch.SymFloat):
+        return 2
+    return 3 if isinstance(number, Complex) else 0
 
 
 def _may_lack_kernel(name: str, dtype: torch.dtype) -> bool:
@@ -109,4 +155,6 @@ def _may_lack_kernel(name: str, dtype: torch.dtype) -> bool:
         return True
     if dtype in _SAFE:
         return False
+    if dtype not in _USUAL:
+        return True
     return name not in FOR_EVERY_DTYPE or (dtype.is_complex and name in _OF_ORDER)
