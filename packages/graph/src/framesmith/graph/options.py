@@ -80,6 +80,12 @@ class GraphOptions:
         return str(getattr(self.backend, "__qualname__", None) or type(self.backend).__qualname__)
 
 
+def hint_of(number: int | torch.SymInt) -> int:
+    """A size or stride in the call that is traced, of which nothing is decided by this; 1 for one that depends on data."""
+    hint = number.node.hint if isinstance(number, torch.SymInt) else number
+    return hint if isinstance(hint, int) else 1
+
+
 def is_symbolic(value: object) -> bool:
     """Whether a value is one of torch's symbolic numbers."""
     return isinstance(value, torch.SymInt | torch.SymFloat | torch.SymBool)

@@ -9,10 +9,12 @@ from typing import Final
 from torch import fx
 
 from framesmith.graph.backends.detached_writes import writes_past_histories
+from framesmith.graph.backends.empty_operands import has_empty_operands
 from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
 from framesmith.graph.backends.hooked_values import runs_hooks_otherwise
 from framesmith.graph.backends.marked_leaves import shows_marked_leaves
+from framesmith.graph.backends.masked_gradients import has_masked_gradients
 from framesmith.graph.backends.missing_derivatives import lacks_derivatives
 from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen
@@ -25,7 +27,7 @@ from framesmith.graph.backends.written_reads import are_written_later, can_be_ke
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.dual_levels import differentiates_in_levels
 from framesmith.graph.inputs.inputs import Input
-from framesmith.graph.operations.decided_draws import draws_otherwise
+from framesmith.graph.operations.decided_draws import draws_in_other_order, draws_otherwise
 from framesmith.graph.operations.random_draws import differentiates_draws
 from framesmith.guards.sources.base import Source
 
@@ -68,6 +70,8 @@ def why_captured(
         ),
         ("what is given as `out` is not contiguous", lambda: has_given_targets(graph)),
         ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
+        ("random numbers are drawn into memory that is not contiguous", lambda: draws_in_other_order(graph)),
+        ("an operation works on a tensor of no elements", lambda: has_empty_operands(graph)),
         ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
         (
             "a level of forward-mode differentiation holds what requires gradients",
@@ -84,6 +88,10 @@ def why_captured(
         (
             "what may be a copy is written to, of a result with other strides than a backend expects",
             lambda: writes_behind_other_strides(graph),
+        ),
+        (
+            "what requires gradients is stored where a mask is true, and no break is allowed",
+            lambda: has_masked_gradients(graph),
         ),
         ("an operation on what requires gradients has no derivative", lambda: lacks_derivatives(graph)),
         (

@@ -18,12 +18,17 @@ from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import changes_form_of_input, operator_name
 from framesmith.graph.operations.purity import IMPURE, is_normalization, may_mutate
-from framesmith.graph.options import is_symbolic
+from framesmith.graph.options import hint_of, is_symbolic
 
 MOST_ELEMENTS: Final = 1 << 16
 """The places of larger tensors are not compared one by one: where what they span overlaps, the elements are taken to."""
 _UNSEEN: Final = frozenset({"unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"})
 _STORES: Final = frozenset({"setitem", "__setitem__"})
+_MOVING: Final = frozenset([
+    "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "index_reduce_", "put_",
+    "masked_scatter_",
+])  # fmt: skip
+"""They read an element for another one: eager refuses even the same elements in the same order."""
 
 
 def has_overlapping_writes(graph: fx.Graph) -> bool:
@@ -43,6 +48,8 @@ def _overlaps(node: fx.Node) -> bool:
         return False
     if not may_mutate(node.op, node.target, node.args, node.kwargs):
         return False
+    if name in _MOVING and _moves_own_memory(node):
+        return True
     operands = _distinct(_examples((node.args, node.kwargs)))
     written = _distinct(_examples((node.args[:1], node.kwargs.get("out"))))
     if name in _STORES:
@@ -52,6 +59,13 @@ def _overlaps(node: fx.Node) -> bool:
     ids = {id(tensor) for tensor in written}
     pairs = combinations(operands, 2)
     return any(share_elements(one, other) for one, other in pairs if id(one) in ids or id(other) in ids)
+
+
+def _moves_own_memory(node: fx.Node) -> bool:
+    """Whether `x.scatter_(0, index, x)` reads the memory that it writes to, in whatever order."""
+    target, *rest = node.args
+    memories = {storage_of(tensor) for tensor in _examples(target)}
+    return any(storage_of(tensor) in memories for tensor in _examples((tuple(rest), node.kwargs)))
 
 
 def _stores_own_memory(node: fx.Node) -> bool:
@@ -115,22 +129,17 @@ def _reaches(distance: int, steps: Sequence[tuple[int, int]]) -> bool:
 def _overlaps_itself(tensor: torch.Tensor) -> bool:
     """Whether two elements of a tensor share memory. Errs on the side of yes; with the sizes of this call, where they may vary."""
     reach, is_varying = 0, any(map(is_symbolic, (*tensor.shape, *tensor.stride())))
-    for stride, size in sorted((_hint_of(stride), _hint_of(size)) for stride, size in _extents(tensor)):
+    for stride, size in sorted((hint_of(stride), hint_of(size)) for stride, size in _extents(tensor)):
         if stride <= reach:
             return is_varying or tensor.numel() > MOST_ELEMENTS or len(_places(tensor)) < tensor.numel()
         reach += stride * (size - 1)
     return False
 
 
-def _hint_of(number: int | torch.SymInt) -> int:
-    hint = number.node.hint if isinstance(number, torch.SymInt) else number
-    return hint if isinstance(hint, int) else 1
-
-
 def _extents(tensor: torch.Tensor) -> Iterator[tuple[int, int]]:
     """The stride and the size of each dimension with more than one element."""
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
-        if _hint_of(size) > 1:
+        if hint_of(size) > 1:
             yield stride, size
 
 
@@ -145,7 +154,7 @@ def _span(tensor: torch.Tensor) -> range:
 
 def _places(tensor: torch.Tensor) -> set[int]:
     """The offset of each element in its storage."""
-    found = {_hint_of(tensor.storage_offset())}
+    found = {hint_of(tensor.storage_offset())}
     for stride, size in _extents(tensor):
-        found = {start + _hint_of(stride) * step for start in found for step in range(_hint_of(size))}
+        found = {start + hint_of(stride) * step for start in found for step in range(hint_of(size))}
     return found

@@ -30,6 +30,7 @@ from framesmith.graph.breaks.interruptions import is_of_signal_handler
 from framesmith.graph.environment.silence import SILENCE
 from framesmith.graph.operations.changes_of_type import explain_cast
 from framesmith.graph.operations.data_readers import explain_data_read
+from framesmith.graph.operations.growing_results import explain_growth
 from framesmith.graph.operations.named_devices import settle_devices
 from framesmith.graph.operations.purity import is_outside_of_training
 
@@ -79,7 +80,7 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: fakes know no quantised tensors")
         with SILENCE:
-            mistake = explain_cast(target, args, kwargs)
+            mistake = explain_cast(target, args, kwargs) or explain_growth(target, args, kwargs)
             if mistake is not None:
                 raise RuntimeError(mistake)
             result = _call(target, args, kwargs)

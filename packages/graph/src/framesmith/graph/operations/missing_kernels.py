@@ -144,7 +144,7 @@ def _kind_of_dtype(dtype: torch.dtype) -> int:
 def _kind_of_number(number: object) -> int:
     """As of dtypes; 4 for an int that no tensor holds. 0 for what is no number, and for ints, which are dimensions as well."""
     if isinstance(number, Integral):
-        return 0 if -_LARGEST <= number < _LARGEST else 4
+        return 0 if -_LARGEST <= int(number) < _LARGEST else 4
     if isinstance(number, Real | torch.SymFloat):
         return 2
     return 3 if isinstance(number, Complex) else 0

@@ -14,6 +14,7 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor
 
+from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.operations.data_errors import only_computes
 from framesmith.graph.python_numbers.numbers import as_number, is_number
@@ -119,9 +120,20 @@ def find_factors(target: _Target, args: Sequence[object], kwargs: Mapping[str, o
     if operation_name(target) in _TAKES_LAST and _is_factor(last):
         places.append(start - 1)
     # `x[t] = y` with one truth writes all or nothing.
-    if target is operator.setitem and _is_scalar(args[1], torch.bool):
+    if (
+        target is operator.setitem
+        and _is_scalar(args[1], torch.bool)
+        and not _shares_memory(args[0], args[2])
+    ):
         places.append(_size(args[0]))
     return tuple(places)
+
+
+def _shares_memory(one: object, other: object) -> bool:
+    """Whether a value is stored in its own memory, which eager refuses for a tensor of truths, and does for a single one."""
+    fakes = [value.meta[EXAMPLE] for value in (one, other) if isinstance(value, fx.Node)]
+    places = [storage_of(fake) for fake in fakes if isinstance(fake, torch.Tensor)]
+    return len(places) == 2 and places[0] == places[1]
 
 
 def _is_factor(value: object) -> bool:

@@ -16,9 +16,11 @@ from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
 from framesmith.graph import BreakKind, FakeFailure, FloatNeeded, GraphBreak, NumbersNeeded, register
+from framesmith.graph.backends.masked_gradients import explain_masked_gradient
 from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     CHANGING_VALUE,
+    DATA_DEPENDENT_SHAPE,
     OPERATION_RAISES,
     RANDOM_STATE,
     TENSOR_ITEM,
@@ -261,11 +263,24 @@ def _call(
         "call_method" if isinstance(target, str) else "call_function", target, args, kwargs
     ):
         raise GraphBreak(RANDOM_STATE, f"{target} of a tensor that is spread over processes")
+    _check_gradient(tx, target, args, kwargs)
     try:
         return _call_operation(tx, target, args, kwargs)
     except FakeFailure as failure:
         # It runs for real then, and raises torch's error in the program.
         raise GraphBreak(OPERATION_RAISES, str(failure)) from failure
+
+
+def _check_gradient(
+    tx: TraceContext, target: Callable[..., object] | str, args: tuple[object, ...], kwargs: dict[str, object]
+) -> None:
+    """Break the graph before a backend would have to compute a gradient of which it cannot know the size."""
+    reason = explain_masked_gradient(target, args, kwargs)
+    if reason is None or not torch.is_grad_enabled() or tx.graph.options.capture_dynamic_output_shape_ops:
+        return
+    if not tx.graph.runs_as_captured:
+        name = operation_name("call_method" if isinstance(target, str) else "call_function", target)
+        raise GraphBreak(DATA_DEPENDENT_SHAPE, f"{name}: {reason}")
 
 
 def _call_operation(
