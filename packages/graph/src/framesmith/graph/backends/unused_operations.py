@@ -170,6 +170,13 @@ def _name(node: fx.Node) -> str:
     return node.target if isinstance(node.target, str) else str(getattr(node.target, "__name__", ""))
 
 
+def count_draws_of(graph: fx.Graph) -> int:
+    """How many operations of a graph draw random numbers, in nested graphs as well."""
+    return sum(
+        _draws(node) + sum(count_draws_of(body.graph) for body in bodies_of(node)) for node in graph.nodes
+    )
+
+
 def _draws(node: fx.Node) -> bool:
     """Whether the node itself draws, also into an existing tensor (`x.normal_()`)."""
     if node.op not in ("call_function", "call_method") or node.target is checkpoint_with_random_numbers:

@@ -16,6 +16,7 @@ from torch._functorch import apis, eager_transforms, vmap
 from torch._functorch.predispatch import lazy_load_decompositions
 
 from framesmith.graph import BreakKind, GraphBreak, example, register
+from framesmith.graph.backends.unused_operations import count_draws_of
 from framesmith.graph.nodes.subgraph import Use
 from framesmith.graph.operations import transforms
 from framesmith.variables.builtin_types.iterators import unpack
@@ -95,6 +96,7 @@ _register(vmap._flat_vmap, function_transforms.flat_vmap)
 _register(eager_transforms.grad_and_value_impl, function_transforms.grad_and_value_impl)
 _register(eager_transforms._vjp_with_argnums, function_transforms.vjp_with_argnums)
 _register(eager_transforms._jvp_with_argnums, function_transforms.jvp_with_argnums)
+_register(eager_transforms.linearize, function_transforms.linearize)
 
 
 @ROWS.call(lazy_load_decompositions)
@@ -103,6 +105,12 @@ def load_decompositions(tx: TraceContext) -> Tracker:
     with tx.graph.pause_recording():
         lazy_load_decompositions()
     return Constant(None)
+
+
+@ROWS.call(transform_bodies.count_draws)
+def count_draws(tx: TraceContext) -> Tracker:
+    """The number of draws recorded so far."""
+    return Constant(count_draws_of(tx.graph.graph))
 
 
 @ROWS.call(transform_bodies.refuse)

@@ -158,6 +158,42 @@ def jvp_with_argnums(
     return (output, derived, aux) if has_aux else (output, derived)
 
 
+def linearize(func: Callable[..., Tree], *primals: Tree) -> tuple[Tree, Callable[..., Tree]]:
+    """`linearize`. The original records a graph of the derivative here and runs it for each tangent; this one takes the derivative
+    again, at the same place, of a function that does nothing but compute."""
+    flat, spec = tree_flatten(primals)
+    for primal in flat:
+        if not isinstance(primal, torch.Tensor) or primal.requires_grad or not primal.is_floating_point():
+            raise Unfit
+    # What is written to the tensors later does not count.
+    kept = tree_unflatten([primal.clone() for primal in flat], spec)
+    before = bodies.count_draws()
+    zeros = tree_unflatten([torch.zeros_like(primal) for primal in flat], spec)
+    output = torch.func.jvp(func, primals, zeros)[0]
+    # The original runs the function twice.
+    if bodies.count_draws() != before:
+        raise Unfit
+    forms = [(primal.shape, primal.device, primal.dtype) for primal in flat]
+
+    def jvp_fn(*tangents: Tree) -> Tree:
+        given, given_spec = tree_flatten(tangents)
+        if given_spec != spec:
+            raise RuntimeError(
+                f"Expected the tangents {given_spec} to have the same argspec as the primals {spec}"
+            )
+        for number, (tangent, form) in enumerate(zip(given, forms)):  # noqa: B905  # as above
+            found = (tangent.shape, tangent.device, tangent.dtype)
+            for what, own, expected in zip(("shape", "device", "dtype"), found, form):  # noqa: B905
+                if own != expected:
+                    raise RuntimeError(
+                        f"tangent:{number} with {what} {own} in flattened pytree doesn't match the {what} {expected} of the "
+                        "corresponding primal."
+                    )
+        return torch.func.jvp(func, kept, tangents)[1]
+
+    return output, jvp_fn
+
+
 def _take_apart(
     args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | tuple[int, ...]
 ) -> tuple[list[torch.Tensor], list[int], Callable[[Sequence[torch.Tensor]], Any]]:

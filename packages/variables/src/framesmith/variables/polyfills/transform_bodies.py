@@ -46,6 +46,11 @@ def push_forward(
     raise AssertionError("traced only")
 
 
+def count_draws() -> int:
+    """How many operations of the graph draw random numbers, in nested graphs as well."""
+    raise AssertionError("traced only")
+
+
 def refuse() -> NoReturn:
     """Break the graph: what comes next raises an error."""
     raise AssertionError("traced only")
