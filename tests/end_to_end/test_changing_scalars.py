@@ -1,5 +1,7 @@
 """Scalars of numpy that differ from call to call: one entry serves them where they go to torch, and the results are those of eager."""
 
+import math
+import operator
 import warnings
 
 import numpy as np
@@ -108,6 +110,9 @@ def keep(s):
     return len(KEPT) > 0
 
 
+NAMES = {"torch": torch, "F": torch.nn.functional, "np": np, "math": math, "operator": operator, "keep": keep}
+
+
 def both(text, values, kind, backend):
     """The results of eager and of the compiled function for each value, and the number of graphs."""
     graphs = []
@@ -116,7 +121,7 @@ def both(text, values, kind, backend):
         graphs.append(module)
         return module.forward
 
-    function = eval(f"lambda x, s, t: ({text})", globals())
+    function = eval(f"lambda x, s, t: ({text})", NAMES)
     compiled = frontend.compile(function, backend=counted if backend == "eager" else backend)
     for value in values:
         results = []
