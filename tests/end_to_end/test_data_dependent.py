@@ -269,3 +269,16 @@ def args(): return (torch.ones(2),)
     if not fullgraph or condition in DECIDED:
         report = check_source(source, calls=6, options={"fullgraph": fullgraph})
         assert bool(report.breaks) != fullgraph
+
+
+@pytest.mark.parametrize("fullgraph", [True, False])
+def test_a_function_that_is_in_no_module_is_in_the_graph(fullgraph):
+    def f(x):
+        return torch._VF.unique_dim(x, 0, return_counts=True)
+
+    compiled, x = (
+        frontend.compile(f, backend="eager", fullgraph=fullgraph),
+        torch.tensor([[1, 2], [1, 2], [3, 4]]),
+    )
+    for found, expected in zip(compiled(x), f(x), strict=True):
+        assert torch.equal(found, expected)

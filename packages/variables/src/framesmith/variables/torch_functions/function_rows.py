@@ -39,7 +39,7 @@ from framesmith.variables.core import (
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
-from framesmith.variables.graph_nodes.results import check_no_mode
+from framesmith.variables.graph_nodes.results import check_no_mode, record
 from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator, record_function
 
@@ -217,6 +217,12 @@ def wrap_operator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing operator, guarded by identity."""
     tx.guard(source, Identical(value))
     return OperatorTracker(value, source)
+
+
+@ROWS.call(torch._C._VariableFunctions.unique_dim)
+def unique_dim(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """The operator: fx finds no name for the function, which is in no module."""
+    return record(tx, torch.ops.aten.unique_dim.default, args, kwargs)
 
 
 @ROWS.call(torch.manual_seed, torch.seed, torch.initial_seed, torch.get_rng_state, torch.set_rng_state)
