@@ -83,3 +83,60 @@ def test_a_factor_and_a_size_are_in_the_graph(kind):
     x, size = torch.ones(4), np.int64(2)
     compiled = frontend.compile(f, backend="eager", fullgraph=True)
     assert torch.equal(compiled(x, kind(3), size), f(x, kind(3), size))
+
+
+NAMES = {"torch": torch, "F": torch.nn.functional}
+ASKED = {
+    "torch.split(x, s)": True,
+    "torch.split(x, [s, 4 - s])": True,
+    "x.split([s, 4 - s])": True,
+    "x.split(s)": True,
+    "torch.tensordot(x, x, s)": True,
+    "torch.unravel_index(x.long(), (s, 4))": True,
+    "torch.broadcast_shapes((s,), ()), x": True,
+    "torch.norm(x, dim=s - s)": True,
+    "torch.norm(x, s)": True,
+    "torch.unique(x, dim=s - s)": True,
+    "torch.cdist(x[None], x[None], s)": True,
+    "F.adaptive_avg_pool2d(x.view(1, 2, 2), s)": True,
+    "F.adaptive_max_pool2d(x.view(1, 2, 2), (s, s))": True,
+    "F.max_pool1d(x[None], s)": True,
+    "F.max_unpool1d(x[None], x.long()[None], 2, output_size=(1, s * 8))": True,
+    "F.pad(x, (s, 0))": True,
+    "F.interpolate(x[None, None], s * 2)": True,
+    "F.interpolate(x[None, None], size=(s * 2,))": True,
+    "F.softmax(x, s - s)": True,
+    "F.one_hot(x.long(), s + 4)": True,
+    "F.layer_norm(x, (s * 4,))": True,
+    "x.unflatten(0, (s, -1))": True,
+    "torch.nn.AdaptiveAvgPool2d(s)(x.view(1, 2, 2))": False,
+    "torch.ops.aten.sum.dim_IntList(x, s - s)": False,
+    "torch.ops.aten.add.Scalar(x, s)": False,
+    "torch.ops.aten.clamp(x, s)": False,
+    "torch.ops.aten.view(x, [s, -1])": False,
+    "torch.ones((), requires_grad=s == 1)": False,
+    "torch.ones(2, requires_grad=s)": False,
+}
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.float64, np.float32, np.bool_])
+@pytest.mark.parametrize("text", ASKED)
+def test_code_that_asks_for_the_type_sees_it(text, kind):
+    function = eval(f"lambda x, s: ({text})", NAMES)
+    compiled = frontend.compile(function, backend="eager")
+    made = eval(f"lambda x, kind, s: (lambda s: ({text}))(kind(s))", NAMES)
+    constant = frontend.compile(made, backend="eager")
+    for value in (1, 1, 2, 4, 1):
+        x, s = torch.arange(4.0), kind(value)
+        expected = described(function, x, s)
+        assert described(compiled, x, s) == expected, value
+        assert described(constant, x, kind, value) == expected, value
+
+
+@pytest.mark.parametrize("text", [text for text, is_whole in ASKED.items() if is_whole])
+def test_code_that_asks_for_the_type_is_in_the_graph(text):
+    function = eval(f"lambda x, s: ({text})", NAMES)
+    compiled = frontend.compile(function, backend="eager", fullgraph=True)
+    expected = described(function, torch.arange(4.0), np.int64(1))
+    if isinstance(expected, list):
+        assert described(compiled, torch.arange(4.0), np.int64(1)) == expected

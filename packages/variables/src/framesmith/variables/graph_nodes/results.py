@@ -62,6 +62,8 @@ MODE_ACTIVE = register(
     )
 )
 
+_HANDING_ON: Final = ("unflatten",)
+"""Methods in Python that hand their numbers on to C++ as they are."""
 ResultRule = Callable[[TraceContext, fx.Node | None, object], Tracker]
 RESULTS: Final = Table[type, ResultRule]("trackers of results")
 """Makes the trackers of example values of exactly this type; of all tensors under `torch.Tensor`."""
@@ -197,7 +199,6 @@ def _record_with_floats(
     kwargs: Mapping[str, Tracker],
 ) -> fx.Node:
     """Record the call; one that needs a float as a number is recorded again with floats specialized."""
-    _check_asked_types(tx, target, (*args, *kwargs.values()))
     try:
         return _call(tx, target, graph_arguments(tx, args), graph_keywords(tx, kwargs))
     except FloatNeeded:
@@ -209,22 +210,29 @@ def _record_with_floats(
             tx.graph.fixes_floats = before
 
 
-def is_method_in_python(target: Callable[..., object] | str) -> bool:
-    """Whether this names a method of tensors that is written in Python."""
-    return isinstance(target, str) and type(getattr(torch.Tensor, target, None)) is FunctionType
+def _asks_for_types(target: Callable[..., object] | str) -> bool:
+    """Whether this is Python code of torch's, or an operator of `torch.ops`, whose parser takes fewer types than those of functions."""
+    function = getattr(torch.Tensor, target, None) if isinstance(target, str) else target
+    if isinstance(function, FunctionType):
+        return function.__module__.partition(".")[0] == "torch" and target not in _HANDING_ON
+    return isinstance(function, torch._ops.OpOverload | torch._ops.OpOverloadPacket)
 
 
-def _check_asked_types(
+def check_asked_types(
     tx: TraceContext, target: Callable[..., object] | str, values: Iterable[Tracker]
 ) -> None:
-    """Break the graph for a method of tensors that is written in Python and given a number of numpy's own type: it may ask for the type,
-    as `x.split(np.int64(2))` does."""
-    if not is_method_in_python(target):
+    """Break the graph for code that may ask for the type of its arguments and is given a number of numpy's own type, which a node would
+    hold as Python's: `torch.split(x, np.int64(2))` is an error, as is `torch.ops.aten.add.Scalar(x, np.int64(2))`."""
+    if not _asks_for_types(target):
         return
-    for value in values:
+    for value in map(Tracker.realize, values):
+        if isinstance(value, TupleTracker | ListTracker):
+            check_asked_types(tx, target, value.items)
+            continue
         cls = value.python_type
         if cls in tx.registry[CONVERSIONS] and not issubclass(cls, float):
-            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"Tensor.{target} of a {cls.__name__} of numpy")
+            name = operation_name("call_method" if isinstance(target, str) else "call_function", target)
+            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{name} of a {cls.__name__} of numpy")
 
 
 def call_node(

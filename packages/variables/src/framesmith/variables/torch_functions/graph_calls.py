@@ -19,7 +19,7 @@ from framesmith.variables.callables.functions import FunctionTracker
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.results import is_method_in_python, record_node, wrap_result
+from framesmith.variables.graph_nodes.results import check_asked_types, record_node, wrap_result
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.symbolic_numbers.changing_scalars import as_number
 from framesmith.variables.tensors.new_leaves import explain_no_leaf, make_leaf
@@ -42,10 +42,11 @@ def graph_call(
 ) -> Tracker:
     """Record the call and wrap its result. Breaks the graph for a
     result with `requires_grad=True`, and if `out=` changes size."""
-    if "requires_grad" in kwargs and bool(kwargs["requires_grad"].as_python_constant()):
+    # Anything else than a bool is refused by torch.
+    if "requires_grad" in kwargs and kwargs["requires_grad"].as_python_constant() is True:
         return _make_leaf(tx, target, args, kwargs)
-    if not is_method_in_python(target):  # which may ask for the type
-        args, kwargs = [*map(as_number, args)], {name: as_number(value) for name, value in kwargs.items()}
+    check_asked_types(tx, target, (*args, *kwargs.values()))
+    args, kwargs = [*map(as_number, args)], {name: as_number(value) for name, value in kwargs.items()}
     args, kwargs = with_number_tensors(tx, target, args, kwargs)
     outputs = _outputs(kwargs.get("out"))
     # Before the call, which changes the fake as eager changes the tensor.
