@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
+    FakeTensor,
     UnsupportedFakeTensorException,
     UnsupportedMutationAliasingException,
     UnsupportedOperatorException,
@@ -33,6 +34,7 @@ from framesmith.graph.operations.data_readers import explain_data_read
 from framesmith.graph.operations.growing_results import explain_growth
 from framesmith.graph.operations.named_devices import settle_devices
 from framesmith.graph.operations.purity import is_outside_of_training
+from framesmith.graph.options import is_symbolic
 
 CallKind = Literal["call_function", "call_method"]
 
@@ -84,6 +86,8 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
             if mistake is not None:
                 raise RuntimeError(mistake)
             result = _call(target, args, kwargs)
+        if any(is_symbolic(given) for given in (*args, *kwargs.values())):
+            _forget_content(result)
         missing = settle_devices(result, kwargs)
         if missing is not None:
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {missing}")
@@ -92,6 +96,13 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
         raise
     except Exception as error:
         raise translate(operation_name(op, target), error) from error
+
+
+def _forget_content(result: object) -> None:
+    """A fake without dimensions may hold what it was made of, as torch folds constants: it reads a symbolic number as NaN there,
+    `torch.div(size, 2)`."""
+    if isinstance(result, FakeTensor):
+        result.constant = None
 
 
 def _call(
