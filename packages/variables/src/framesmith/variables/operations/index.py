@@ -26,6 +26,10 @@ def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> in
     result = value.special_attribute(tx, "__index__").call(tx, [], {}).realize()
     if isinstance(result, Constant) and type(result.value) is int:  # a subclass of int is deprecated here
         return result.value
+    if result.python_type is int and result.is_python_constant():
+        known = result.as_python_constant()
+        assert isinstance(known, int)
+        return known
     return value.unsupported("use as an index")
 
 

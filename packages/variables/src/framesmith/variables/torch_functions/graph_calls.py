@@ -11,7 +11,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, TENSOR_ITEM, UNSUPPORTED_ARGUMENT
 from framesmith.graph.nodes.arguments import example, tensors_in
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.sources import Pinned
@@ -24,6 +24,7 @@ from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.symbolic_numbers.changing_scalars import as_number
 from framesmith.variables.tensors.new_leaves import explain_no_leaf, make_leaf
 from framesmith.variables.tensors.tensors import TensorTracker
+from framesmith.variables.torch_functions.made_ints import record_with_ints
 from framesmith.variables.torch_functions.number_places import with_number_tensors
 
 Target = Callable[..., object] | str
@@ -84,6 +85,9 @@ def _record(
         # As it is first: only where a node cannot hold a class is it taken for a dtype.
         return record_node(tx, target, args, kwargs)
     except GraphBreak as reason:
+        made = record_with_ints(tx, target, args, kwargs) if reason.kind is TENSOR_ITEM else None
+        if made is not None:
+            return made
         classes = any(isinstance(one.realize(), ClassTracker) for one in (*args, *kwargs.values()))
         if reason.kind is not UNSUPPORTED_ARGUMENT or not classes or not _parses_dtypes(target):
             raise

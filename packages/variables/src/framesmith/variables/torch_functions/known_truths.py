@@ -18,6 +18,7 @@ from framesmith.variables.operations.binary import binary
 from framesmith.variables.operations.compare import FUNCTIONS, compare
 from framesmith.variables.tensors.tensors import TRUTH, TensorTracker
 from framesmith.variables.torch_functions.contents import compare_numbers
+from framesmith.variables.torch_functions.made_ints import find_int
 from framesmith.variables.torch_functions.tensor_numbers import INTEGERS, is_captured, read_input
 
 ROWS: Final = Rows()
@@ -31,6 +32,9 @@ def truth(tx: TraceContext, tensor: TensorTracker) -> bool | Tracker:
     decided = compare_numbers(tx, tensor.graph_node(tx))
     if decided is not None:
         return decided.truth(tx)
+    made = find_int(tx, tensor)
+    if made is not None:
+        return made.truth(tx)
     # Elsewhere a branch on a tensor breaks the graph, or becomes an assertion.
     if not is_captured(tx) or tensor.fake.dim():
         return tensor

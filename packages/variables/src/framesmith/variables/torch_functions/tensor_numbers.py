@@ -31,6 +31,7 @@ from framesmith.variables.symbolic_numbers.symbolic import number
 from framesmith.variables.tensors.number_operands import as_number_tensor
 from framesmith.variables.tensors.tensors import TensorTracker, is_number
 from framesmith.variables.torch_functions.graph_calls import graph_call
+from framesmith.variables.torch_functions.made_ints import find_int
 from framesmith.variables.torch_functions.method_rows import require_tensor
 
 ROWS: Final = Rows()
@@ -55,6 +56,9 @@ def extreme(tx: TraceContext, name: str, operands: Sequence[Tracker]) -> Tracker
 
 
 def _read(tx: TraceContext, tensor: Tracker) -> Tracker:
+    made = find_int(tx, tensor)
+    if made is not None:
+        return made
     if tx.graph.use.is_batched and not _is_from_elsewhere(tx, tensor):
         raise GraphBreak(TENSOR_ITEM, "the number in a slice of a tensor")
     if _is_kept(tx, tensor):
@@ -125,7 +129,7 @@ def read_input(tx: TraceContext, tensor: TensorTracker) -> Tracker | None:
 @ROWS.call(torch.Tensor.__int__)
 def int_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`int(x)`."""
-    if not is_captured(tx) or _is_kept(tx, self):
+    if find_int(tx, self) is None and (not is_captured(tx) or _is_kept(tx, self)):
         return graph_call(tx, "__int__", (self,), {})
     return run_pending(tx, call_int(tx, _read(tx, self)))
 
@@ -133,7 +137,7 @@ def int_of(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__float__)
 def float_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`float(x)`."""
-    if not is_captured(tx) or _is_kept(tx, self):
+    if find_int(tx, self) is None and (not is_captured(tx) or _is_kept(tx, self)):
         return graph_call(tx, "__float__", (self,), {})
     return run_pending(tx, call_float(tx, _read(tx, self)))
 
@@ -141,7 +145,7 @@ def float_of(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__bool__)
 def bool_of(tx: TraceContext, self: Tracker) -> Tracker:
     """`bool(x)`."""
-    if not is_captured(tx):
+    if not is_captured(tx) and find_int(tx, self) is None:
         return graph_call(tx, "__bool__", (self,), {})
     decided = self.truth(tx)
     if isinstance(decided, bool):
@@ -153,6 +157,9 @@ def bool_of(tx: TraceContext, self: Tracker) -> Tracker:
 @ROWS.call(torch.Tensor.__index__)
 def index_of_tensor(tx: TraceContext, self: Tracker) -> Tracker:
     """`operator.index(x)`; TypeError for floats."""
+    made = find_int(tx, self)
+    if made is not None:
+        return made
     if not is_captured(tx) or require_tensor(self, "__index__").fake.dtype not in INTEGERS:
         return graph_call(tx, "__index__", (self,), {})
     return _read(tx, self)
