@@ -32,7 +32,10 @@ ANY = {
     "x**s": None,
     "s**x": None,
     "torch.full((2,), s)": None,
-    "torch.tensor(s)": None,
+    "torch.tensor(s)": 2,
+    "torch.as_tensor(s) * 2, torch.tensor(s, device='cpu')": 2,
+    "torch.tensor(s, dtype=torch.float32), torch.tensor(s, requires_grad=True)": None,
+    "torch.tensor(np.float32(s)), torch.as_tensor(np.int32(abs(s) < 5)), torch.tensor(np.float64(s))": None,
     "torch.tensor([s, s])": None,
     "torch.as_tensor(s), torch.scalar_tensor(s)": None,
     "x.new_tensor([s, 1])": None,
@@ -230,3 +233,19 @@ def test_a_scalar_that_is_given_back_is_the_argument(use, kind):
         s = kind(value)
         assert compiled(torch.ones(1), s, kept)[1] is s
         assert kept[-1] is s
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.int32])
+@pytest.mark.parametrize(
+    "maker", ["torch.tensor(s)", "torch.as_tensor(s)", "torch.as_tensor(s, device='cpu') + x"]
+)
+def test_a_tensor_of_a_scalar_breaks_nothing(maker, kind):
+    compiled, x = (
+        frontend.compile(eval(f"lambda x, s: {maker}"), backend="eager", fullgraph=True),
+        torch.ones(2),
+    )
+    for value in (1, 0, 7, 100, 1):
+        s = kind(value)
+        found, expected = compiled(x, s), eval(maker)
+        assert found.dtype is expected.dtype
+        assert torch.equal(found, expected)

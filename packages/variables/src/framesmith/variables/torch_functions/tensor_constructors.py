@@ -13,6 +13,7 @@ from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
+from framesmith.variables.symbolic_numbers.changing_scalars import as_number
 from framesmith.variables.symbolic_numbers.wide_ints import without_wide_ints
 from framesmith.variables.tensors.number_operands import as_number_tensor, fits
 from framesmith.variables.tensors.tensors import TensorTracker, is_number
@@ -26,10 +27,40 @@ TENSOR_SOURCES: Final = Table[type[Tracker], Conversion]("trackers that become t
 """How a value that these trackers represent becomes a tensor; the last argument: whether it is copied in any case."""
 
 
+_TYPES: Final = {
+    "float64": torch.float64,
+    "float32": torch.float32,
+    "int64": torch.int64,
+    "int32": torch.int32,
+}
+"""The types of tensors that torch makes of scalars of numpy, each of which holds the equal Python number."""
+
+
+def _with_type(
+    tx: TraceContext,
+    function: Callable[..., object],
+    args: tuple[Tracker, ...],
+    kwargs: dict[str, Tracker],
+) -> tuple[tuple[Tracker, ...], dict[str, Tracker]]:
+    """The arguments, with the Python number and its type for a scalar of numpy. `torch.scalar_tensor` looks at no type."""
+    given = args[0].realize() if len(args) == 1 else None
+    if given is None or kwargs.keys() - {"device"} or function is torch.scalar_tensor:
+        return args, kwargs
+    convert = tx.registry[CONVERSIONS].get(given.python_type)
+    dtype = _TYPES.get(given.python_type.__name__)
+    if convert is None or dtype is None:
+        return args, kwargs
+    number = as_number(given)
+    if isinstance(number, Constant) and number is given:
+        number = Constant(convert(number.value))
+    return (number,), {"dtype": Constant(dtype), **kwargs}
+
+
 def _register(function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        """The call in the graph; a break for a numpy scalar, whose type matters: `torch.tensor(np.float64(1))` is a double."""
+        """The call in the graph; a break for most scalars of numpy, whose type matters: `torch.tensor(np.float64(1))` is a double."""
+        args, kwargs = _with_type(tx, function, args, kwargs)
         given = args[0].realize() if len(args) == 1 else None
         # The one that raises for a number that is too large.
         if given is not None and (
