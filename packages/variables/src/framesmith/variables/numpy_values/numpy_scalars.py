@@ -101,7 +101,7 @@ def _register_scalar(cls: type) -> None:
         """An existing scalar, guarded by type and number; one that was seen to change by its type alone."""
         tx.guard(source, TypeIs(cls))
         if cls.__name__ in _CHANGING and tx.wrap.policy.is_dynamic_number(CallResult(source, item)):
-            return ChangingScalar(tx, value, source, item)
+            return ChangingScalar(tx, value, source, item, CallResult(source, item))
         # `EqualTo` compares what is no plain constant by identity, hence the Python number.
         tx.guard(CallResult(source, item), EqualTo(item(value)))
         return Constant(value, source)

@@ -1,44 +1,57 @@
 """Scalars of numpy that differ from call to call: a float64 or an int64 that is handed on to torch.
 
 torch takes them for the equal Python number, so a graph takes that number, and `float(s)`, `int(s)` and `s.item()` are it. A comparison
-is decided by a guard. Whatever else is done with a scalar (numpy's arithmetic, its texts, a key of a dict) needs the value, which is
-guarded then.
+is decided by a guard. Sums, products and quotients are computed by numpy in each call, and those that warn are a miss. Whatever else is
+done with a scalar (its texts, a key of a dict) needs the value, which is guarded then.
 """
 
+import functools
 import math
-from collections.abc import Callable, Hashable
+import operator
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager
 from typing import Final, final
 
 from framesmith.guards import Guard, Reason, Source
-from framesmith.guards.kinds import EqualTo, ShapeExpression
-from framesmith.guards.sources import CallResult
-from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker
+from framesmith.guards.kinds import EqualTo, ShapeExpression, TypeIs
+from framesmith.guards.sources import Computed
+from framesmith.variables.core import Arguments, Constant, Keywords, TraceContext, Tracker, Writer
 from framesmith.variables.core.base import PendingCall
-from framesmith.variables.core.computable import Computable
-from framesmith.variables.core.folding import fold, from_python
+from framesmith.variables.core.computable import Computable, Number
+from framesmith.variables.core.folding import WARNING_TYPES, fold, from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import ARGUMENTS, graph_argument
 from framesmith.variables.operations.binary import FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.symbolic_numbers.computed_numbers import ComputedNumber
 from framesmith.variables.symbolic_numbers.number_inputs import symbolic_input
 
 ROWS: Final = Rows()
 # Beyond it numpy compares an int with a float otherwise than Python does.
 _EXACT: Final = 2**53
 _CONVERSIONS: Final = ("item", "__float__", "__int__")
+_ARITHMETIC: Final = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, abs}
+)
+_LARGE: Final = 20  # operations in a formula: numpy computes each in each call
+_RESULTS: Final = ("float64", "int64")
 Item = Callable[[object], object]
 
 
 @final
 class ChangingScalar(Tracker):
-    """A scalar of numpy whose type is guarded, and whose value is guarded once it is needed. `item` makes the Python number of it."""
+    """A scalar of numpy whose type is guarded, and whose value is guarded once it is needed. `item` makes the Python number of it, which
+    is also what is read at `place`. Without a source it was computed by so many operations."""
 
-    def __init__(self, tx: TraceContext, value: object, source: Source, item: Item) -> None:
+    def __init__(
+        self, tx: TraceContext, value: object, source: Source | None, item: Item, place: Source, size: int = 1
+    ) -> None:
         self._tx = tx
         self.value = value
-        self.source: Source = source
-        self._place = CallResult(source, item)
-        self._item = item(value)
+        self.source: Source | None = source
+        self.place = place
+        self.size = size
+        self.item = item(value)
         self._number: Tracker | None = None
 
     @property
@@ -54,12 +67,15 @@ class ChangingScalar(Tracker):
         return self._number
 
     def _make_number(self) -> Tracker:
-        assert isinstance(self._item, int | float)
-        return symbolic_input(self._tx, self._item, self._place) or Constant(self._fixed())
+        assert isinstance(self.item, int | float)
+        return symbolic_input(self._tx, self.item, self.place) or Constant(self._fixed())
 
     def _fixed(self) -> object:
-        self._tx.guard(self._place, EqualTo(self._item))
-        return self._item
+        if isinstance(self.place, Computed):
+            assert isinstance(self.item, int | float)
+            return ComputedNumber(self._tx, self.item, self.place).as_python_constant()
+        self._tx.guard(self.place, EqualTo(self.item))
+        return self.item
 
     # -- its value ---------------------------------------------------------------------------------
     def is_python_constant(self) -> bool:
@@ -81,23 +97,27 @@ class ChangingScalar(Tracker):
         return answer
 
     def _decide(self, template: str) -> None:
-        guard = ShapeExpression(template, (self._place,))
+        guard = ShapeExpression(template, (self.place,))
         self._tx.guards.add(Guard.relation(guard, Reason("a decision on a scalar of numpy", None)))
 
     # -- operators ---------------------------------------------------------------------------------
     def binary(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """numpy's result; None (NotImplemented) beside what numpy leaves the operator to."""
-        known = _known(other)
-        return None if known is None else fold(tx, FUNCTIONS[symbol], (self._constant(), known))
+        computed = _compute(tx, FUNCTIONS[symbol], self, other)
+        known = _known(other) if computed is None else None
+        return computed if known is None else fold(tx, FUNCTIONS[symbol], (self._constant(), known))
 
     def reflected(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """As `binary`, with the operands swapped."""
-        known = _known(other)
-        return None if known is None else fold(tx, FUNCTIONS[symbol], (known, self._constant()))
+        computed = _compute(tx, FUNCTIONS[symbol], other, self)
+        known = _known(other) if computed is None else None
+        return computed if known is None else fold(tx, FUNCTIONS[symbol], (known, self._constant()))
 
     def unary(self, tx: TraceContext, symbol: str) -> Tracker:
         """numpy's result."""
-        return self._constant().unary(tx, symbol)
+        function = _UNARY.get(symbol)
+        computed = None if function is None else _compute(tx, function, self)
+        return self._constant().unary(tx, symbol) if computed is None else computed
 
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """numpy's answer; that of a comparison with a number of Python is guarded alone."""
@@ -106,7 +126,7 @@ class ChangingScalar(Tracker):
             known = _known(other)
             return None if known is None else fold(tx, COMPARISONS[symbol], (self._constant(), known))
         result = COMPARISONS[symbol](self.value, value)
-        limit = f" and abs({{0}}) < {_EXACT}" if isinstance(self._item, int) else ""
+        limit = f" and abs({{0}}) < {_EXACT}" if isinstance(self.item, int) else ""
         self._decide(f"({{0}} {symbol} {value!r}) is {bool(result)}{limit}")
         return from_python(tx, result)
 
@@ -114,7 +134,7 @@ class ChangingScalar(Tracker):
         """Whether Python's comparison of the equal numbers gives numpy's answer, as long as the scalar is within the limit."""
         if not isinstance(value, int | float) or not math.isfinite(value):
             return False
-        return all(abs(one) < _EXACT for one in (value, self._item) if isinstance(one, int))
+        return all(abs(one) < _EXACT for one in (value, self.item) if isinstance(one, int))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
         """Whether it is the same tracker or of another type; else breaks the graph."""
@@ -131,6 +151,89 @@ class ChangingScalar(Tracker):
         if name in _CONVERSIONS and hasattr(self.value, name):
             return ScalarConversion(self, name)
         return self._constant().begin_attribute(tx, name)
+
+    # -- after the graph ---------------------------------------------------------------------------
+    def children(self) -> Iterator[Tracker]:
+        """The number out of which a computed scalar is made again."""
+        if self.source is None:
+            yield self.number
+
+    def reconstruct(self, writer: Writer) -> str:
+        """The scalar itself, or a new one of the number."""
+        if self.source is not None:
+            return super().reconstruct(writer)
+        return f"{writer.constant(self.python_type, self.python_type.__name__)}({writer.value(self.number)})"
+
+
+_UNARY: Final[dict[str, Callable[..., object]]] = {"-": operator.neg, "+": operator.pos}
+_Operand = tuple[Source | Number, object, type | None]
+"""Where the number is read, the operand itself, and the type of numpy that it is of."""
+
+
+def _compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
+    """numpy's result, which is computed in each call; None for another operation or operand, and for what warns or raises."""
+    if function not in _ARITHMETIC:
+        return None
+    parts = [part for one in operands if (part := _operand(one)) is not None]
+    size = 1 + sum(one.size for one in operands if isinstance(one, Computable | ChangingScalar))
+    if len(parts) < len(operands) or size > _LARGE:
+        return None
+    kinds = tuple(kind for _, _, kind in parts)
+    strict, _ = tx.registry[WARNING_TYPES][next(kind for kind in kinds if kind is not None)]
+    try:
+        with strict():
+            value = function(*(value for _, value, _ in parts))
+    except Exception:
+        return None  # folding says what it does
+    result: type = type(value)
+    item = getattr(result, "item", None)
+    if result.__name__ not in _RESULTS or item is None:
+        return None
+    name = getattr(function, "__name__", "arithmetic")
+    place = Computed(_of_scalars(function, kinds, result, strict), tuple(one for one, _, _ in parts), name)
+    tx.guard(place, TypeIs(type(item(value))))
+    return ChangingScalar(tx, value, None, item, place, size)
+
+
+def _operand(operand: Tracker) -> _Operand | None:
+    if isinstance(operand, ChangingScalar):
+        return operand.place, operand.value, operand.python_type
+    if isinstance(operand, Constant):
+        cls = type(operand.value)
+        item = getattr(cls, "item", None) if cls.__name__ in _RESULTS else None
+        number = operand.value if item is None else item(operand.value)
+        if type(number) not in (int, float):
+            return None
+        assert isinstance(number, int | float)
+        return number, operand.value, None if item is None else cls
+    if (
+        isinstance(operand, Computable)
+        and operand.formula is not None
+        and type(operand.number) in (int, float)
+    ):
+        return operand.formula, operand.number, None
+    return None
+
+
+@functools.cache
+def _of_scalars(
+    function: Callable[..., object],
+    kinds: tuple[type | None, ...],
+    result: type,
+    strict: Callable[[], AbstractContextManager[object]],
+) -> Callable[..., object]:
+    """The operation on Python numbers, computed with scalars of numpy. It raises where that warns, or gives another type."""
+    item: Callable[[object], object] = getattr(result, "item")  # noqa: B009  # unknown to typing
+
+    def compute(*numbers: object) -> object:
+        with strict():
+            pairs = zip(kinds, numbers, strict=True)
+            value = function(*(number if kind is None else kind(number) for kind, number in pairs))
+        if type(value) is not result:
+            raise TypeError(f"{type(value).__name__} is not {result.__name__}")
+        return item(value)
+
+    return compute
 
 
 def _known(operand: Tracker) -> Constant | None:
