@@ -65,7 +65,6 @@ ELSEWHERE = {
     "_is_internal_frame": "warnings",
     "singledispatchmethod": "functools",
     "boolean_dispatch": "torch._jit_internal",
-    "linearize": "torch.func",
     "extract_model_from_parallel": "accelerate.utils",
 }
 """Names that other libraries define, with the module."""
