@@ -8,7 +8,6 @@ as it was captured.
 
 import operator
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
 from typing import Final, cast
 
 import torch
@@ -22,7 +21,7 @@ from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations import transforms
 from framesmith.graph.operations.data_errors import has_wild_number, may_raise
 from framesmith.graph.operations.missing_kernels import may_be_refused
-from framesmith.graph.operations.purity import IMPURE, is_outside_of_training, is_random
+from framesmith.graph.operations.purity import IMPURE, draws, is_seeded, operation_text
 from framesmith.graph.operations.random_draws import checkpoint_with_random_numbers
 from framesmith.graph.operations.unchecked_arguments import may_refuse_arguments
 from framesmith.graph.replacing_backends import Reliance
@@ -166,32 +165,16 @@ def _drops(node: fx.Node, body: fx.GraphModule, needed: Collection[fx.Node]) -> 
     return bool(_unused(body.graph, [one for one in results if isinstance(one, fx.Node)], is_nested=True))
 
 
-def _name(node: fx.Node) -> str:
-    return node.target if isinstance(node.target, str) else str(getattr(node.target, "__name__", ""))
-
-
 def count_draws_of(graph: fx.Graph) -> int:
     """How many operations of a graph draw random numbers, in nested graphs as well."""
     return sum(
-        _draws(node) + sum(count_draws_of(body.graph) for body in bodies_of(node)) for node in graph.nodes
+        draws(node) + sum(count_draws_of(body.graph) for body in bodies_of(node)) for node in graph.nodes
     )
 
 
 def _draws(node: fx.Node) -> bool:
-    """Whether the node itself draws, also into an existing tensor (`x.normal_()`)."""
-    if node.op not in ("call_function", "call_method") or node.target is checkpoint_with_random_numbers:
-        return False
-    return is_random(node) or (_is_seeded(_name(node)) and not is_outside_of_training(node.args, node.kwargs))
-
-
-@lru_cache(maxsize=4096)
-def _is_seeded(name: str) -> bool:
-    """Whether torch says of the operator that writes that it draws."""
-    packet = getattr(torch.ops.aten, name, None) if name.endswith("_") else None
-    # `__lt__` is a method of the table of operators itself.
-    return isinstance(packet, torch._ops.OpOverloadPacket) and any(
-        torch.Tag.nondeterministic_seeded in getattr(packet, one).tags for one in packet._overload_names
-    )
+    """Whether the node itself draws."""
+    return node.target is not checkpoint_with_random_numbers and draws(node)
 
 
 def _may_raise(node: fx.Node, is_nested: bool = False) -> bool:
@@ -206,12 +189,12 @@ def _may_raise(node: fx.Node, is_nested: bool = False) -> bool:
 
 def _replaces(node: fx.Node) -> bool:
     """Whether what was in the memory that is written to has no part in what is there afterwards, but for the other elements."""
-    return _name(node) in _REPLACING or "out" in node.kwargs or _is_seeded(_name(node))
+    return operation_text(node) in _REPLACING or "out" in node.kwargs or is_seeded(operation_text(node))
 
 
 def _reads_form(node: fx.Node) -> bool:
     """Whether the node looks at the form of its operands alone: `x.size()`, `torch.zeros_like(x)`, `x.new_ones(2)`."""
-    name = _name(node)
+    name = operation_text(node)
     if not tensors_in(node.meta.get(EXAMPLE)):
         return not node.meta.get(IMPURE) and name not in _READ_NUMBERS
     return name.endswith("_like") or name.startswith("new_")

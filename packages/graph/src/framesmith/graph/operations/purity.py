@@ -204,6 +204,30 @@ def is_random(node: fx.Node) -> bool:
     )
 
 
+def draws(node: fx.Node) -> bool:
+    """Whether the node draws random numbers, also into an existing tensor (`x.normal_()`)."""
+    if node.op not in ("call_function", "call_method"):
+        return False
+    return is_random(node) or (
+        is_seeded(operation_text(node)) and not is_outside_of_training(node.args, node.kwargs)
+    )
+
+
+@lru_cache(maxsize=4096)
+def is_seeded(name: str) -> bool:
+    """Whether torch says of the operator of this name, which writes, that it draws."""
+    packet = getattr(torch.ops.aten, name, None) if name.endswith("_") else None
+    # `__lt__` is a method of the table of operators itself.
+    return isinstance(packet, torch._ops.OpOverloadPacket) and any(
+        torch.Tag.nondeterministic_seeded in getattr(packet, one).tags for one in packet._overload_names
+    )
+
+
+def operation_text(node: fx.Node) -> str:
+    """The name of the method or function that a node calls, as torch has it."""
+    return node.target if isinstance(node.target, str) else str(getattr(node.target, "__name__", ""))
+
+
 def draws_otherwise_when_spread(
     op: str, target: object, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> bool:

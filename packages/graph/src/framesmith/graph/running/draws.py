@@ -15,8 +15,8 @@ from typing import final
 import torch
 from torch import fx
 
-from framesmith.graph.operations.data_errors import may_raise
-from framesmith.graph.operations.purity import is_random
+from framesmith.graph.operations.data_errors import may_have_effects
+from framesmith.graph.operations.purity import draws
 
 
 @final
@@ -27,10 +27,13 @@ class Draws:
     _before: threading.local = field(default_factory=threading.local)
 
     def watch(
-        self, call: Callable[..., tuple[object, ...]], graph: fx.Graph
+        self, call: Callable[..., tuple[object, ...]], module: fx.GraphModule
     ) -> Callable[..., tuple[object, ...]]:
-        """The call, which keeps that state; the call itself for a graph that draws nothing or cannot raise."""
-        if not any(map(is_random, graph.nodes)) or not any(map(may_raise, graph.nodes)):
+        """The call, which keeps that state; the call itself for a graph that draws nothing.
+
+        Which operation may raise is not asked: any may for want of a kernel or of memory, and the state takes a microsecond.
+        """
+        if not _may_draw(module):
             return call
 
         def run(*values: object) -> tuple[object, ...]:
@@ -48,3 +51,13 @@ class Draws:
         state = getattr(self._before, "state", None)
         if state is not None:
             torch.set_rng_state(state)
+
+
+def _may_draw(module: fx.GraphModule) -> bool:
+    """Whether the graph or one nested in it draws, or runs code of the program, which may."""
+    return any(
+        draws(node) or may_have_effects(node.op, node.target)
+        for one in module.modules()
+        if isinstance(one, fx.GraphModule)
+        for node in one.graph.nodes
+    )

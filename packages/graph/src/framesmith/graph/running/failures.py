@@ -102,7 +102,7 @@ class Failures:
         self, call: Callable[..., tuple[object, ...]], options: GraphOptions
     ) -> Callable[..., tuple[object, ...]]:
         """The call of the graph, which keeps what `find` cannot know afterwards where the backend runs something else."""
-        return call if options.runs_as_captured else self.draws.watch(call, self.module.graph)
+        return call if options.runs_as_captured else self.draws.watch(call, self.module)
 
     def find(self, error: BaseException, inputs: Callable[[], Sequence[object]]) -> FailedOperation | None:
         """The operation at which the graph raised; None if the captured operations do not raise.
