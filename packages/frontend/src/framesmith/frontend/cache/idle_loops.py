@@ -5,11 +5,12 @@ the frames. Not for good: another path of the program may compute something, so 
 (`generated.alternation`), and the first entry with an operator ends it. No result depends on it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, final
 
 from framesmith.frontend.build_entry import BuiltEntry
+from framesmith.frontend.cache.known_paths import KnownPaths
 from framesmith.frontend.exits.ending import ResumeTarget
 
 
@@ -35,8 +36,6 @@ class EntryEnd:
 class LoopUnit(Protocol):
     """What is asked of a continuation."""
 
-    ends: list[EntryEnd]
-
     def prefer_native(self, prefers: bool) -> None:
         """Run it natively in every second phase of calls, or no more."""
         ...
@@ -51,43 +50,28 @@ class IdleLoops:
 
     def __init__(self, units: Mapping[ResumeTarget, tuple[LoopUnit, object]]) -> None:
         self._units = units
-        self._idle: set[ResumeTarget] = set()
+        self.clear()
 
-    def update(self, new: EntryEnd) -> None:
-        """Decide anew which loops run natively: an entry was made.
+    def update(self, target: ResumeTarget, new: EntryEnd) -> None:
+        """Decide anew which loops run natively: an entry of this continuation was made.
 
-        Most entries compute something or lead to what no call has reached: no loop becomes idle by them.
+        Only those are asked for which it changes something: most entries compute something or lead to what no call has reached.
         """
-        can_be_idle = not new.has_operators and all(
-            target.point.raises or self._ends_at(target) for target in new.targets
+        changed = self._paths.add_entry(
+            self._number(target), [self._number(one) for one in new.targets], computes=new.has_operators
         )
-        if self._idle or can_be_idle:
-            self._idle = {target for target in self._units if self._is_idle(target)}
-            for target, (unit, _) in self._units.items():
-                unit.prefer_native(target in self._idle)
+        for number in changed:
+            self._units[self._targets[number]][0].prefer_native(self._paths.is_idle(number))
 
     def clear(self) -> None:
         """All continuations are forgotten."""
-        self._idle.clear()
+        self._numbers = dict[ResumeTarget, int]()
+        self._targets = list[ResumeTarget]()
+        self._paths = KnownPaths()
 
-    def _ends_at(self, target: ResumeTarget) -> Sequence[EntryEnd]:
-        return self._units[target][0].ends if target in self._units else ()
-
-    def _is_idle(self, start: ResumeTarget) -> bool:
-        seen, waiting = {start}, [start]
-        comes_back = has_end = False
-        while waiting:
-            target = waiting.pop()
-            entries = self._ends_at(target)
-            # where an operation goes on that raises: it has not
-            if not entries and target.point.raises:
-                continue
-            if not entries or any(entry.has_operators for entry in entries):
-                return False
-            for entry in entries:
-                has_end |= not entry.targets
-                comes_back |= start in entry.targets
-                unseen = [target for target in entry.targets if target not in seen]
-                seen.update(unseen)
-                waiting += unseen
-        return comes_back and has_end
+    def _number(self, target: ResumeTarget) -> int:
+        number = self._numbers.get(target)
+        if number is None:
+            number = self._numbers[target] = self._paths.add_place(raises=target.point.raises)
+            self._targets.append(target)
+        return number

@@ -106,10 +106,15 @@ class Continuations:
             self._compiled[target] = unit, unit.make_function()
         return self._compiled[target][1]
 
-    def run_idle_loops_natively(self, new: EntryEnd) -> None:
-        """Decide anew which loops run natively: an entry was made."""
+    def run_idle_loops_natively(self, unit: "CompiledUnit", new: EntryEnd) -> None:
+        """Decide anew which loops run natively: an entry was made. One of the function itself is in no loop."""
         with self._state.lock:
-            self._idle_loops.update(new)
+            # a call that began before `clear` may still run in one that is forgotten
+            if isinstance(unit.start, ContinuationStart) and self._has(unit, unit.start.target):
+                self._idle_loops.update(unit.start.target, new)
+
+    def _has(self, unit: "CompiledUnit", target: ResumeTarget) -> bool:
+        return target in self._compiled and self._compiled[target][0] is unit
 
     def units(self) -> "list[CompiledUnit]":
         """The compiled ones."""
@@ -158,7 +163,6 @@ class CompiledUnit:
             asks=session is not None and not state.is_forced,
         )
         self._numbers = TraceNumbers()
-        self.ends = list[EntryEnd]()
         self._native: Entry | None = None
         self._first: Sizes | None = None  # those of a call that ran eagerly before anything was compiled
         self._postponed: GuardSet | None = None  # of a call that made state and got no entry
@@ -181,7 +185,6 @@ class CompiledUnit:
     def release(self) -> None:
         """Let go of the entries."""
         self.dispatcher.clear()
-        self.ends.clear()
         self._shared.clear()
         self._partial_entries.clear()
 
@@ -402,11 +405,9 @@ class CompiledUnit:
         """Keep an entry, made here or shared, and decide anew which loops run natively."""
         warn_of_ignored()
         self.dispatcher.add(entry)
-        end = EntryEnd.of(built)
-        self.ends.append(end)
         continuations = self._continuations()
         if continuations is not None and not self._state.options.fullgraph:
-            continuations.run_idle_loops_natively(end)
+            continuations.run_idle_loops_natively(self, EntryEnd.of(built))
 
     def prefer_native(self, prefers: bool) -> None:
         """Run the frames natively in every second phase of calls, or no more."""

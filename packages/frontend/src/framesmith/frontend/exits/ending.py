@@ -32,6 +32,15 @@ class ResumeTarget:
     # not compared: a dict has no hash
     namespaces: tuple[dict[str, object], ...] = field(compare=False)
     is_native: bool = False
+    # kept: that of a code object, of which a point has one for each frame, is made of all that is in it
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.point, self.is_native)))
+
+    def __hash__(self) -> int:
+        """Equal targets have equal ones, as equal points and codes do."""
+        return self._hash
 
 
 @final
