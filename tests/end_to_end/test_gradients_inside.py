@@ -384,3 +384,14 @@ def args(): return (torch.ones(3, requires_grad=True),)
 """,
         backend=backend,
     )
+
+
+@BACKENDS
+def test_a_gradient_is_no_view(backend):
+    module = torch.nn.Linear(3, 2)
+
+    def step(x):
+        module(x).sum().backward()
+
+    frontend.compile(step, backend=backend, fullgraph=True)(torch.ones(4, 3))
+    assert [parameter.grad._base for parameter in module.parameters()] == [None, None]

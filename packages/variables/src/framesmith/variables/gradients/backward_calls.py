@@ -193,6 +193,11 @@ def _accumulate(
             kept = record(tx, lay_out, (gradient, leaf))
             assert isinstance(kept, TensorTracker)
             gradient = kept
+        elif gradient.fake._is_view():
+            # The node of a leaf keeps the memory of a gradient in a tensor that is no view: `p.grad._base` is None.
+            own = record(tx, "detach", (gradient,))
+            assert isinstance(own, TensorTracker)
+            gradient = own
         # Two leaves may get one tensor as gradient (`a + b`): the second one gets a copy.
         taken.add(place)
         tx.changes.note(leaf)
