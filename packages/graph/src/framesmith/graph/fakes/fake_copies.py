@@ -154,13 +154,27 @@ def is_plain_input(value: torch.Tensor) -> bool:
 
 def gradient_apart(value: torch.Tensor) -> torch.Tensor | None:
     """The gradient of an existing leaf, if only one of the two is a view (of a flat buffer, say), or they are views of tensors with
-    other dimensions. torch would give the gradient's fake sizes that may change, so its fake is made first, as its leaf's is."""
+    other dimensions. torch would give the gradient's fake sizes that may change, so its fake is made first, as its leaf's is.
+    So is that of a former view."""
     # In this order: reading `grad` of a tensor that is no leaf warns.
     if type(value) not in PLAIN_TENSORS or not value.is_leaf or value.grad is None:
         return None
     bases = [one._base if one._is_view() else None for one in (value, value.grad)]
     dims = [None if base is None else base.dim() for base in bases]
-    return None if dims[0] == dims[1] else value.grad
+    return None if dims[0] == dims[1] and not is_former_view(value.grad) else value.grad
+
+
+def is_former_view(value: torch.Tensor) -> bool:
+    """Whether a tensor, to torch a view, was given another memory than that of its base, as `module.double()` does with gradients
+    by `gradient.data = ...`. One that requires a gradient by itself is left to torch."""
+    if not value._is_view() or value.requires_grad or type(value) is not torch.Tensor:
+        return False
+    base = value._base
+    return (
+        base is not None
+        and base.layout is value.layout is torch.strided
+        and (base.untyped_storage()._cdata != value.untyped_storage()._cdata)
+    )
 
 
 def bytes_of(fake: torch.Tensor) -> int:

@@ -31,7 +31,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from framesmith.graph.environment.dynamo_package import prepare
 from framesmith.graph.environment.silence import SILENCE
-from framesmith.graph.fakes.fake_copies import gradient_apart, is_plain_input
+from framesmith.graph.fakes.fake_copies import gradient_apart, is_former_view, is_plain_input
 from framesmith.graph.fakes.infer import translate_input
 from framesmith.graph.fakes.new_fakes import NewFakes
 from framesmith.graph.fakes.plain_inputs import BackendContext, PlainInputs
@@ -111,6 +111,25 @@ def _place_of_sizes(source: Source, value: torch.Tensor) -> Source:
     return Unasked(source) if wraps else source
 
 
+def _make_fake(mode: FakeTensorMode, value: torch.Tensor, context: StatefulSymbolicContext) -> torch.Tensor:
+    """The fake of an existing tensor in a mode, which keeps it. torch would take the memory and the dtype of a former view for
+    those of its base; it is made as the tensor was, a view first."""
+    source = context.tensor_source
+    base = value._base if is_former_view(value) else None
+    if base is None:
+        return mode.from_tensor(value, source=source, symbolic_context=context)
+    base_context = context.view_base_context
+    assert isinstance(base_context, StatefulSymbolicContext)
+    whole = _make_fake(mode, base, base_context)
+    with torch.no_grad():
+        fake = whole.view_as(whole)
+        fake.data = mode.from_tensor(value.detach(), source=source, symbolic_context=context)
+    torch._C._autograd._set_creation_meta(fake, torch._C._autograd._get_creation_meta(value))
+    assert isinstance(fake, FakeTensor)
+    mode.fake_tensor_converter.set_tensor_memo(value, fake)
+    return fake
+
+
 def _nowhere() -> None:
     """The location before `Recorder.locate` was called: unknown."""
 
@@ -147,8 +166,8 @@ class ShapeEnvAdapter:
         self.context = LocatedContext(self.mode, self.plain_inputs)
         self.reads_numbers = False  # whether a backend may have to read numbers out of tensors
         self._backend_mode: FakeTensorMode | None = None
-        self._apart: list[torch.Tensor] = []  # gradients, see `gradient_apart`
-        self._gradients: list[torch.Tensor] = []  # their fakes in the mode of a backend
+        self._apart: list[torch.Tensor] = []  # see `gradient_apart` and `is_former_view`
+        self._fakes_apart: list[torch.Tensor] = []  # their fakes in the mode of a backend
 
     def for_backend(self) -> tuple[FakeTensorMode, BackendContext]:
         """A fresh fake mode and tracing context with the same symbols.
@@ -160,10 +179,7 @@ class ShapeEnvAdapter:
         mode.allow_scalar_outputs = self.reads_numbers
         context = BackendContext(mode, self.plain_inputs)
         # As in `fake`: before AOTAutograd makes the fakes of their leaves.
-        for gradient in self._apart:
-            known = context.tensor_to_context[gradient]
-            given = {"source": known.tensor_source, "symbolic_context": known}
-            self._gradients.append(mode.from_tensor(gradient, **given))
+        self._fakes_apart = [_make_fake(mode, one, context.tensor_to_context[one]) for one in self._apart]
         return mode, context
 
     def release(self) -> None:
@@ -177,7 +193,7 @@ class ShapeEnvAdapter:
             if mode is not None:
                 mode.fake_tensor_converter.meta_converter.describer.lookup_tensor.data.clear()
         self._apart.clear()
-        self._gradients.clear()
+        self._fakes_apart.clear()
         if self.env.var_to_range:
             for forget in _FORGET:
                 forget()
@@ -202,13 +218,14 @@ class ShapeEnvAdapter:
 
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
         """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""
-        ours = self.names.wrap(_place_of_sizes(source, value))
         context = self._context(source, value, dynamic)
         first = self._fake_gradient(source, value, dynamic)
         self.plain_inputs.set_context(value, context)
         self.plain_inputs.tell_converter()
-        fake = self.mode.from_tensor(value, source=ours, symbolic_context=context)
+        fake = _make_fake(self.mode, value, context)
         del first  # of which the fake has become the gradient
+        if is_former_view(value):
+            self._apart.append(value)
         sizes: list[object] = list(fake.shape)
         for dim, size in enumerate(sizes):
             if isinstance(size, torch.SymInt) and free_unbacked_symbols(size):
@@ -223,9 +240,11 @@ class ShapeEnvAdapter:
         gradient = gradient_apart(value)
         if gradient is None:
             return None
-        self._apart.append(gradient)
         treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
-        return self.fake(Gradient(source), gradient, treatment)
+        fake = self.fake(Gradient(source), gradient, treatment)
+        if not is_former_view(gradient):  # else it is there
+            self._apart.append(gradient)
+        return fake
 
     def plain_fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor | None:
         """The fake of an input with static sizes that has nothing more to show than its metadata, as nearly all parameters.
@@ -249,7 +268,8 @@ class ShapeEnvAdapter:
         base_context = None
         if base is not None:
             # the base's sizes are of no interest by themselves; they have to follow those of the view
-            treatment = DynamicDims.none() if dynamic.is_static(value.dim()) else DynamicDims.all()
+            is_static = dynamic.is_static(value.dim()) or is_former_view(value)
+            treatment = DynamicDims.none() if is_static else DynamicDims.all()
             base_context = self._context(Attribute(source, "_base"), base, treatment)
         flatten = getattr(value, "__tensor_flatten__", None)
         wraps: bool = is_traceable_wrapper_subclass(value)
