@@ -31,6 +31,7 @@ from framesmith.graph.breaks.interruptions import is_of_signal_handler
 from framesmith.graph.environment.silence import SILENCE
 from framesmith.graph.operations.changes_of_type import explain_cast
 from framesmith.graph.operations.data_readers import explain_data_read
+from framesmith.graph.operations.dimension_numbers import check_dimension
 from framesmith.graph.operations.growing_results import explain_growth
 from framesmith.graph.operations.named_devices import settle_devices
 from framesmith.graph.operations.purity import is_outside_of_training
@@ -85,6 +86,7 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
             mistake = explain_cast(target, args, kwargs) or explain_growth(target, args, kwargs)
             if mistake is not None:
                 raise RuntimeError(mistake)
+            check_dimension(op, target, args, kwargs)
             result = _call(target, args, kwargs)
         if any(is_symbolic(given) for given in (*args, *kwargs.values())):
             _forget_content(result)
