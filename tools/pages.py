@@ -148,7 +148,8 @@ def page_of(kind: BreakKind) -> str:
     """Cause, example and remedy of one kind."""
     program = example_of(kind).read_text(encoding="utf-8").partition('"""\n\n')[2]
     settings = " under `with frontend.config.patch(**OPTIONS):`" if "\nOPTIONS = " in program else ""
-    reported = f"`frontend.explain(program)(*ARGUMENTS)`{settings} reports it with its line.\n\n" * (
+    explained = "frontend.compile(program, backend=BACKEND)" if "\nBACKEND = " in program else "program"
+    reported = f"`frontend.explain({explained})(*ARGUMENTS)`{settings} reports it with its line.\n\n" * (
         kind.id not in UNREACHED
     )
     advice = " ".join(filter(None, (kind.reassurance, kind.remedy)))

@@ -157,3 +157,37 @@ def test_a_failing_backend_is_an_error_with_fullgraph_whatever_the_configuration
     compiled = frontend.compile(lambda x: x + 1, backend=failing, fullgraph=True)
     with frontend.config.patch(suppress_errors=True), pytest.raises(frontend.BackendFailed, match="no"):
         compiled(torch.ones(2))
+
+
+@pytest.mark.parametrize("given", [(torch.ones(2), None), (None, torch.ones(2)), (None, [1])])
+def test_the_remedy_where_none_takes_turns_with_something(given) -> None:
+    compiled = frontend.compile(lambda x, other: x if other is None else x * other[0], backend="eager")
+    with (
+        frontend.config.patch(recompile_limit=1),
+        pytest.warns(frontend.RecompileLimitWarning, match="Pass something of one kind always"),
+    ):
+        for other in given:
+            compiled(torch.ones(2), other)
+
+
+def test_something_compiled_is_explained_with_its_own_backend() -> None:
+    graphs = []
+
+    def backend(module, examples):
+        graphs.append(len(module.graph.nodes))
+        return module
+
+    def program(x, mask, values):
+        y = x.clone()
+        y[mask] = values
+        print("break")
+        return y * 2
+
+    given = torch.ones(3, 2), torch.tensor([True, False, True]), torch.ones(2, 2, requires_grad=True)
+    compiled = frontend.compile(program, backend=backend, fullgraph=True)
+    explained = frontend.explain(compiled)(*given)
+    # two graphs before the break, one behind it; a break is reported, though an error by `fullgraph`
+    assert explained.break_count == 1 and len(graphs) == explained.graph_count == 2
+    other = frontend.compile(program, backend="aot_eager")
+    assert frontend.explain(other)(*given).break_count == 2
+    assert frontend.explain(program)(*given).break_count == 1

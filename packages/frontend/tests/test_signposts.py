@@ -8,6 +8,7 @@ import torch
 
 from framesmith.frontend.signposts import definitions
 from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
+from framesmith.frontend.signposts.graph_topics import GRAPH_TOPICS
 from framesmith.frontend.signposts.objects import find_row
 from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
 from framesmith.frontend.signposts.prose import best_described
@@ -51,6 +52,11 @@ def test_endings_do_not_count() -> None:
 
 def test_a_question_about_a_program_is_a_topic() -> None:
     assert exact_topic("torch.no_grad") in PROGRAM_TOPICS and exact_topic("cache limit") not in PROGRAM_TOPICS
+
+
+@pytest.mark.parametrize("words", ["mask assignment", "empty batch", "borrowed reference"])
+def test_a_question_about_a_graph_is_a_topic(words: str) -> None:
+    assert exact_topic(words) in GRAPH_TOPICS
 
 
 def test_a_topic_that_has_half_of_the_words_answers_alone() -> None:

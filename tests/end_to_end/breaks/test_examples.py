@@ -16,7 +16,7 @@ EXAMPLES = {kind.id: pages.example_of(kind) for kind in pages.kinds() if kind.id
 def example(request):
     made = runpy.run_path(str(EXAMPLES[request.param]), run_name="example")
     with frontend.config.patch(**made.get("OPTIONS", {})):
-        yield request.param, made["program"], made["ARGUMENTS"]
+        yield request.param, made["program"], made["ARGUMENTS"], made.get("BACKEND", "eager")
 
 
 def fresh(argument):
@@ -25,8 +25,8 @@ def fresh(argument):
 
 
 def test_an_example_breaks_and_gives_what_eager_gives(example):
-    kind, program, arguments = example
-    compiled = frontend.compile(program, backend="eager")
+    kind, program, arguments, backend = example
+    compiled = frontend.compile(program, backend=backend)
     calls = [compiled, compiled, program]  # eager last: a module is imported once
     results = [repr(function(*map(fresh, arguments))) for function in calls]
     assert results == results[-1:] * 3

@@ -4,7 +4,7 @@ What it shows was recorded by `events`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any, Final, cast, final
 
@@ -88,8 +88,9 @@ _HINT: Final = (
 def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: object) -> Any:
     """What compiling `model` captures. `explain(fn)(*args)` runs it once, with all its effects, with an eager backend, and reports.
 
-    For something that `compile` returned, `explain(compiled)()` without arguments reports what it has done so far: so one sees
-    what is captured with other options. Further arguments are those of the call: `explain(fn, *args)`.
+    Other backends may break the graph in more places: `explain(compiled)(*args)` runs something that `compile` returned with its own
+    backend and options, and `explain(compiled)()` without arguments reports what it has done so far. Further arguments are those of
+    the call: `explain(fn, *args)`.
     Raises InvalidArgument for what cannot be called or has no Python code, and for options of `compile`.
     """
     check_callable("explain()", model)
@@ -101,7 +102,7 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         session = _find_session(model)
         if session is not None and not args and not kwargs:
             return explanation_of([session])
-        options = CompileOptions("eager", shares_entries=False)
+        options = _options_of(session)
         if isinstance(
             model, type
         ):  # its call makes an instance, and what compile() takes is the call of that
@@ -122,6 +123,16 @@ def explain(model: Callable[..., object], *extra_args: object, **extra_kwargs: o
         return explanation_of([own])
 
     return run
+
+
+def _options_of(session: Session | None) -> CompileOptions:
+    """An eager backend; for something that is compiled, its own options, since backends break graphs in places of their own. Breaks are
+    reported where they would be errors."""
+    if session is None:
+        return CompileOptions("eager", shares_entries=False)
+    own = session.options
+    captures = own.fullgraph or own.captures_unknown
+    return replace(own, fullgraph=False, captures_unknown=captures, shares_entries=False)
 
 
 def _find_session(model: object) -> Session | None:

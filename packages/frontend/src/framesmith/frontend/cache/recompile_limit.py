@@ -86,6 +86,10 @@ def limit_text(
     return f"{head}\n  what varies: {add_reading_line(failure.text, place)}\n  what to do: {remedy_of(failure, dynamic)}"
 
 
+_OF_NONE: Final = ("is None now", "changed from None to ", " to None (")
+"""Words of failures where None takes turns with something else."""
+
+
 def most_frequent(failures: Iterable[Sequence[Failure]]) -> Failure | None:
     """The failure whose source makes most entries reject the call; among equals the one seen first."""
     found: dict[object, Failure] = {}
@@ -115,6 +119,8 @@ def remedy_of(failure: Failure, dynamic: bool | None) -> str:
     """What the user can do about a value of this kind. `dynamic`: what `compile` was told."""
     fixed = "leave out dynamic=False, " if dynamic is False else ""
     more = "or raise frontend.config.recompile_limit if these are all the values there are."
+    if any(words in failure.text for words in _OF_NONE):
+        return f"Pass something of one kind always (a tensor of no elements for none), compile a function for each case, {more}"
     # `rank` is set where the number of dimensions is another one: marking a size does not help then
     if (
         failure.tensor_change is not None

@@ -6,6 +6,7 @@ each of them is there, once. What a program may do has its questions in `program
 
 from typing import Final
 
+from framesmith.frontend.signposts.graph_topics import GRAPH_TOPICS
 from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
 from framesmith.frontend.signposts.topic import Topic
 
@@ -133,6 +134,7 @@ TOPICS: Final = (
         ),
         (
             ("the claim on a length", "LengthIs"),
+            ("the `maxlen` of a deque", "wrap_deque"),
             ("the claim on the keys of a dict, in order", "KeysAre"),
             ("the claim that one key is there, or is not", "HasKey"),
             ("the source of an item", "containers.Item"),
@@ -456,6 +458,7 @@ TOPICS: Final = (
         ),
     ),
     *PROGRAM_TOPICS,
+    *GRAPH_TOPICS,
     Topic(
         "Ctrl-C and other signals while a trace runs",
         ("Ctrl-C", "KeyboardInterrupt", "SIGINT", "alarm while compiling", "interrupted trace"),
@@ -463,7 +466,10 @@ TOPICS: Final = (
             ("handlers run between two steps", "signals_postponed"),
             ("called there", "Interpreter.run"),
             ("what a backend leaves behind is put back", "dispatch_state_kept"),
-            ("raised in the program's frames", "CompiledUnit._leave_frames"),
+            (
+                "raised in the frames of the program; by the call, where nothing of it has run",
+                "CompiledUnit._leave_frames",
+            ),
         ),
     ),
 )

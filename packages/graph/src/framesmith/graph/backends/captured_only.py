@@ -90,7 +90,7 @@ def why_captured(
             lambda: writes_behind_other_strides(graph),
         ),
         (
-            "what requires gradients is stored where a mask is true, and no break is allowed",
+            "what requires gradients is stored where a mask is true (masked_scatter or torch.where would be compiled)",
             lambda: has_masked_gradients(graph),
         ),
         ("an operation on what requires gradients has no derivative", lambda: lacks_derivatives(graph)),

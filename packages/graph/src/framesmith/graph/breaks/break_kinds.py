@@ -112,6 +112,14 @@ DATA_DEPENDENT_SHAPE = _row(
     "Set frontend.config.capture_dynamic_output_shape_ops = True (fullgraph=True does), or use a form with a fixed size such "
     "as torch.where.",
 )
+MASKED_GRADIENT = _row(
+    "masked-gradient",
+    "a store, where a mask is true, of values that require gradients",
+    "The gradient of the values has as many rows as the mask has truths, which is known only when the program runs: a backend that "
+    "differentiates at once (aot_eager, inductor) cannot compile it. The backend eager has no such break.",
+    "For a row of values for each truth write y = y.masked_scatter(mask[..., None], values), for one value "
+    "y = torch.where(mask[..., None], value, y), in place of y[mask] = values; values.detach() where no gradient is wanted.",
+)
 DATA_DEPENDENT_OUTPUT = _row(
     "data-dependent-output",
     "an operation that returns a Python value computed from the content of a tensor",

@@ -20,7 +20,7 @@ from framesmith.graph.backends.masked_gradients import explain_masked_gradient
 from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     CHANGING_VALUE,
-    DATA_DEPENDENT_SHAPE,
+    MASKED_GRADIENT,
     OPERATION_RAISES,
     RANDOM_STATE,
     TENSOR_ITEM,
@@ -288,7 +288,7 @@ def _check_gradient(
         return
     if not tx.graph.runs_as_captured:
         name = operation_name("call_method" if isinstance(target, str) else "call_function", target)
-        raise GraphBreak(DATA_DEPENDENT_SHAPE, f"{name}: {reason}")
+        raise GraphBreak(MASKED_GRADIENT, f"{name}: {reason}")
 
 
 def _call_operation(

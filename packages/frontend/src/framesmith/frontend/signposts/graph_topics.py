@@ -1,0 +1,40 @@
+"""Questions about graphs and code objects: why a graph breaks before a backend gets it, why one runs as it was captured, what is verified.
+
+As in `topics`, which has the questions about framesmith itself.
+"""
+
+from typing import Final
+
+from framesmith.frontend.signposts.topic import Topic
+
+GRAPH_TOPICS: Final = (
+    Topic(
+        "a store through a mask: `y[mask] = values`",
+        ("mask assignment", "masked store", "boolean mask", "masked-gradient"),
+        (
+            ("`x[key] = value`", "TensorTracker.set_subscript"),
+            ("breaks where the gradient has a size that depends on data", "explain_masked_gradient"),
+            ("or the graph runs as it was captured", "has_masked_gradients"),
+        ),
+    ),
+    Topic(
+        "graphs that run as they were captured, whatever the backend",
+        ("empty batch", "as captured", "not compiled by the backend", "falls back to eager"),
+        (
+            ("all the reasons", "why_captured"),
+            ("tensors of no elements", "has_empty_operands"),
+            ("the question put to a graph before the backend gets it", "call_backend"),
+        ),
+    ),
+    Topic(
+        "what `verify` checks of a code object",
+        ("verify bytecode", "borrowed reference", "code object that crashes"),
+        (
+            ("all checks, in order", "verify._verify_parts"),
+            ("depths of the stack", "stack_depth.depths"),
+            ("cells that are used before they are made", "cell_problems"),
+            ("NULLs that are used as values", "null_problems"),
+            ("locals that are changed under a borrowed reference", "borrow_problems"),
+        ),
+    ),
+)
