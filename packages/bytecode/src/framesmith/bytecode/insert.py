@@ -35,7 +35,9 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     index = parts.instruction_indices().get(target)
     if index is None:
         name = getattr(target, "name", repr(target))
-        raise AssembleError(f"{name} is not an instruction of {parts.qualname}")
+        raise AssembleError(
+            f"{name} is not an instruction of {parts.qualname}: pass one of parts.instructions, the object itself"
+        )
     everything = parts.instructions
     while index and everything[index - 1].name in _BEGIN_OF_CALL:
         index -= 1

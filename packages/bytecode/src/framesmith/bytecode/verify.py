@@ -60,7 +60,7 @@ def verify(code: CodeType) -> list[Problem]:
 
 
 def verify_parts(parts: CodeParts) -> list[Problem]:
-    """The checks that need no code object: depths, flow, regions, names, signature."""
+    """The checks that need no code object: depths, flow, regions, names, signature, cells, NULLs and borrowed references."""
     return _verify_parts(parts)[0]
 
 
