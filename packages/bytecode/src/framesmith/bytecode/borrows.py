@@ -6,7 +6,8 @@ An abstract interpretation of native instructions: for each stack item the local
 what changes such a local meanwhile, and what stores such an item in a local, which would not own it either. NULLs are in `nulls`.
 """
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from framesmith.bytecode import stack_depth
@@ -14,8 +15,8 @@ from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.liveness import accesses
 from framesmith.bytecode.meaning import steps_of
-from framesmith.bytecode.opcodes import NO_FALL_THROUGH
 from framesmith.bytecode.operation_effects import slots_needed
+from framesmith.bytecode.stack_flow import states
 
 Owners: TypeAlias = frozenset[str]
 Stack: TypeAlias = tuple[Owners, ...]
@@ -31,32 +32,11 @@ def borrow_problems(parts: CodeParts) -> list[tuple[str, int]]:
     instructions = parts.instructions
     if not any("BORROW" in one.name for one in instructions):
         return []
-    index_of = parts.instruction_indices()
-    covering = stack_depth.handlers(parts, index_of)
-    before: list[Stack | None] = [None] * len(instructions)
-    todo: list[tuple[int, Stack]] = [(0, ())]
-    while todo:
-        index, stack = todo.pop()
-        while index < len(instructions):
-            known = before[index]
-            if known is not None:
-                stack = tuple(one | other for one, other in zip(known, stack, strict=True))
-                # Sets only grow, so this ends.
-                if stack == known:
-                    break
-            before[index] = stack
-            instruction, region_number = instructions[index], covering[index]
-            region = None if region_number is None else parts.regions[region_number]
-            # less deep where nothing can raise, see `verify`
-            if region is not None and len(stack) >= region.depth:
-                pushed = (*stack[: region.depth], *([_OWNED] * (1 + region.push_lasti)))
-                todo.append((index_of[region.target], pushed))
-            if instruction.target is not None:
-                todo.append((index_of[instruction.target], _stack_after(parts, index, stack, True)))
-            if instruction.name in NO_FALL_THROUGH:
-                break
-            stack = _stack_after(parts, index, stack, False)
-            index += 1
+
+    def after(index: int, stack: Sequence[Owners], jump: bool) -> Stack:
+        return _stack_after(parts, index, tuple(stack), jump)
+
+    before = states(parts, _OWNED, operator.or_, after)
     return [
         (message, index)
         for index, found in enumerate(before)

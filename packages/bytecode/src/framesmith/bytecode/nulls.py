@@ -5,13 +5,14 @@ certainly wrong is reported: an instruction that consumes a certain NULL as an o
 Depths are in `stack_depth`; the other checks in `verify`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from framesmith.bytecode import stack_depth
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.instruction import Instruction
-from framesmith.bytecode.opcodes import NO_FALL_THROUGH, NULL_FIRST
+from framesmith.bytecode.opcodes import NULL_FIRST
+from framesmith.bytecode.stack_flow import states
 
 NULL: Final = "N"
 OBJECT: Final = "o"
@@ -22,50 +23,21 @@ _ONLY_POPS: Final = ("POP_", "STORE_", "DELETE_", "END_FOR", "LIST_", "SET_", "D
 
 def null_problems(parts: CodeParts) -> list[tuple[str, int]]:
     """The problems, each as (what is wrong, index of the instruction)."""
-    before = _states(parts)
+
+    def after(index: int, state: Sequence[str], jump: bool) -> str:
+        return _state_after(parts.instructions[index], "".join(state), jump)
+
+    before = states(parts, OBJECT, _join, after)
     found: list[tuple[str, int]] = []
     for index, instruction in enumerate(parts.instructions):
         state = before[index]
         if state is not None and NULL in state:
-            found.extend((message, index) for message in _problems(instruction, state))
-    return found
-
-
-def _states(parts: CodeParts) -> list[str | None]:
-    """The stack before each instruction, one letter per slot."""
-    index_of = parts.instruction_indices()
-    covering = stack_depth.handlers(parts, index_of)
-    found: list[str | None] = [None] * len(parts.instructions)
-    todo: list[tuple[int, str]] = [(0, "")]
-    while todo:
-        index, state = todo.pop()
-        while index < len(found):
-            known = found[index]
-            if known is not None:
-                state = _join(known, state)
-                # Letters only turn into EITHER, so this ends.
-                if state == known:
-                    break
-            found[index] = state
-            instruction, region_number = parts.instructions[index], covering[index]
-            region = None if region_number is None else parts.regions[region_number]
-            # less deep where nothing can raise, see `verify`
-            if region is not None and len(state) >= region.depth:
-                pushed = state[: region.depth] + OBJECT * (1 + region.push_lasti)
-                todo.append((index_of[region.target], pushed))
-            if instruction.target is not None:
-                todo.append((index_of[instruction.target], _state_after(instruction, state, True)))
-            if instruction.name in NO_FALL_THROUGH:
-                break
-            state = _state_after(instruction, state, False)
-            index += 1
+            found.extend((message, index) for message in _problems(instruction, "".join(state)))
     return found
 
 
 def _join(one: str, other: str) -> str:
-    if one == other:
-        return one
-    return "".join(a if a == b else EITHER for a, b in zip(one, other, strict=True))
+    return one if one == other else EITHER
 
 
 def _state_after(instruction: Instruction, state: str, jump: bool) -> str:
