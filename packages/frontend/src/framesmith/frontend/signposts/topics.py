@@ -464,6 +464,7 @@ TOPICS: Final = (
         ("Ctrl-C", "KeyboardInterrupt", "SIGINT", "alarm while compiling", "interrupted trace"),
         (
             ("handlers run between two steps", "signals_postponed"),
+            ("why", "docs/adr/0036-signals-wait-for-the-end-of-a-step.md"),
             ("called there", "Interpreter.run"),
             ("what a backend leaves behind is put back", "dispatch_state_kept"),
             (
