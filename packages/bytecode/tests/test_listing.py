@@ -37,3 +37,16 @@ def test_the_command_lists_a_function(capsys):
 def test_what_is_no_function_is_said_to_be_none(name, capsys):
     assert listing.main(name) == 2
     assert "write module:function" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere:x", "No module named 'nowhere'"),
+        ("textwrap:dedant", "did you mean 'dedent'?"),
+        ("math:sin", "it is builtin_function_or_method sin"),
+    ],
+)
+def test_it_is_said_what_a_name_lacks(name: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert listing.main(name) == 2
+    assert said in capsys.readouterr().out

@@ -6,6 +6,7 @@
 The form that reads back is `text`; the reading itself is in `meaning`.
 """
 
+import difflib
 import pkgutil
 from collections.abc import Iterator
 from types import CodeType
@@ -59,12 +60,24 @@ def find_code(name: str) -> CodeType | None:
     return code if isinstance(code, CodeType) else None
 
 
+def _explain_missing(name: str) -> str:
+    try:
+        found: object = pkgutil.resolve_name(name)
+    except AttributeError as error:
+        near = difflib.get_close_matches(str(error.name), dir(error.obj), 1)
+        return f"{error}" + (f", did you mean {near[0]!r}?" if near else "")
+    except (ImportError, ValueError) as error:
+        return str(error)
+    return f"it is {type(found).__name__} {getattr(found, '__name__', '')}".rstrip()
+
+
 def main(name: str) -> int:
     """Print the listing. Returns 2 where no function has this name, else 0."""
     code = find_code(name)
     if code is None:
         print(
-            f"{name!r} names no function written in Python; write module:function, for example textwrap:dedent"
+            f"{name!r} names no function written in Python: {_explain_missing(name)}; write module:function, for example "
+            "textwrap:dedent"
         )
         return 2
     print(f"{code.co_qualname} ({code.co_filename}:{code.co_firstlineno})")
