@@ -19,7 +19,7 @@ STATEMENTS = [
     *((f"a {sign}= b", "torch.int64") for sign in ("//", "%", "&", "|", "^", "<<", ">>", "**")),
     ("a.float_power_(b)", "torch.float64"),
     ("a.clamp_(min=b)", "torch.float32"),
-    ("a.clamp_(0.5, None) if False else a.clamp_(b, b)", "torch.float32"),
+    ("a.clamp_(b, b)", "torch.float32"),
     ("a.div_(b, rounding_mode='floor')", "torch.float32"),
     ("a.masked_scatter_(b > 0, b)", "torch.float32"),
     ("a = a[0]; a.fmod_(b[:1])", "torch.float32"),
