@@ -335,8 +335,8 @@ def interrupt_often(backend, seconds):
         frontend.reset()
         compiled = frontend.compile(run, backend=backend)
         armed.append(True)
-        signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.0002, length))
         try:
+            signal.setitimer(signal.ITIMER_REAL, draw.uniform(0.0002, length))
             compiled(x)
             armed.clear()
         except Late as error:

@@ -45,14 +45,22 @@ class _PostponedSignals:
         own = threading.get_ident()
         if self._thread is not None or own != threading.main_thread().ident:
             return False
+        try:
+            self._replace()
+            self._thread = own
+        except BaseException:  # of one that was not replaced yet
+            self._thread = None
+            self._put_back()
+            raise
+        return True
+
+    def _replace(self) -> None:
         for number in _NUMBERS:
             handler = signal.getsignal(number)
             # ours: an interrupt came while it was taken off
             if handler is not self._note and callable(handler) and not _does_nothing(handler):
                 self._handlers[number] = cast(Handler, handler)
                 signal.signal(number, self._note)
-        self._thread = own
-        return True
 
     def end(self) -> None:
         """Put the handlers back."""
