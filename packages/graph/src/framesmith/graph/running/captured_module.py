@@ -1,8 +1,7 @@
 """A captured graph as a GraphModule whose text is written when somebody reads it.
 
-fx writes and compiles the text of a graph whenever a GraphModule is made. With many equal layers that is a fifth of a trace, and the
-eager backend needs no text of the graph, only a function that runs it: that is written with each repeated stretch as one call
-(`run_text`). Whoever reads `code`, pickles or copies the module, or changes the graph and calls `recompile`, gets what fx writes.
+fx writes and compiles the text of a graph whenever a GraphModule is made. That is a tenth of a trace, and the eager backend needs no
+text of the graph, only a function that runs it: that is written with each repeated stretch as one call (`run_text`). Whoever reads `code`, pickles or copies the module, or changes the graph and calls `recompile`, gets what fx writes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,10 +53,8 @@ class RunForm:
 
 
 def run_form(graph: fx.Graph, groups: Iterable[Sequence[Stretch]]) -> RunForm | None:
-    """The short function for a graph with repeated stretches; None if it has none, or holds what only fx can write."""
+    """The function for a graph, short where stretches are repeated; None if it holds what only fx can write."""
     shared = find_shared(graph, groups)
-    if not shared:
-        return None
     try:
         written = RunText(graph, shared)
     except NotWritable:
@@ -74,7 +71,7 @@ def run_form(graph: fx.Graph, groups: Iterable[Sequence[Stretch]]) -> RunForm | 
 
 
 class CapturedModule(fx.GraphModule):
-    """The GraphModule of a graph with repeated stretches.
+    """The GraphModule of a captured graph.
 
     Invariant: `forward` does what fx's text of the graph says, as of the last `recompile`. Copies are as fx makes them.
     """

@@ -1,4 +1,4 @@
-"""The text of the function that runs a captured graph with repeated operations, where each repetition is one line.
+"""The text of the function that runs a captured graph, where each repetition of several operations is one line.
 
     def stretch_0(x, w0):           def forward(self, x, w0, w1):
       mm = x @ w0; x = w0 = None      a = stretch_0(x, w0); x = w0 = None
