@@ -51,8 +51,8 @@ from framesmith.frontend.tracing.replanning import (
 )
 from framesmith.frontend.tracing.strict_breaks import has_strict_breaks
 from framesmith.frontend.tracing.trace_end import BreakBefore, EntryPostponed, Finished, TraceEnd
-from framesmith.frontend.tracing.user_stack import frame_text, location, user_location, user_stack
-from framesmith.frontend.user_lines import UserLocation, stack_text
+from framesmith.frontend.tracing.user_stack import StackTexts, frame_text, location, user_location, user_stack
+from framesmith.frontend.user_lines import UserLocation
 from framesmith.graph import CompiledSubgraph, GraphBreak, Recorder, TraceNumbers
 from framesmith.graph.breaks.break_kinds import NATIVE_CALL, NONDETERMINISTIC, RECURSION
 from framesmith.graph.breaks.breaks import BreakKind
@@ -137,7 +137,7 @@ class Trace:
         machine, recorder = self.machine, self.recorder
         raised = start.push_frames(self.tx, machine, values)
         # all of these are asked while the trace runs only: `release` empties what they lead to (ADR 0014)
-        recorder.user_stack = lambda: stack_text(user_stack(machine.frames))
+        recorder.user_stack = StackTexts(machine)
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
         recorder.asking = lambda: (machine.frame.code, machine.frame.locals.get)

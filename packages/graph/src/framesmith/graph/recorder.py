@@ -147,12 +147,12 @@ class Recorder:
     @property
     def operations(self) -> int:
         """How many nodes the graph being recorded has, without inputs: the same number means that nothing was recorded."""
-        return len(self._body.order) - len(self._inputs)
+        return len(self._body.order) - len(self._inputs.entries)
 
-    @property
-    def decisions(self) -> int:
-        """How many decisions on symbolic numbers were taken: the same number means that nothing was decided."""
-        return len(self._world.env.guards)
+    def counts(self) -> tuple[int, int]:
+        """How many `operations` were recorded, and how many decisions on symbolic numbers were taken: equal numbers mean that nothing
+        was recorded, or decided, in between."""
+        return len(self._body.order) - len(self._inputs.entries), len(self._world.env.guards)
 
     @property
     def content_reads(self) -> int:
@@ -261,7 +261,7 @@ class Recorder:
         """
         body = self._body
         before = len(body.order)
-        decided = self.decisions
+        decided = len(self._world.env.guards)
         keywords = kwargs or {}
         unspecialized = [pair for pair in self._unspecialized if not is_fixed(pair[1])]
         try:

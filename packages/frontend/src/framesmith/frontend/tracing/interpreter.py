@@ -152,19 +152,20 @@ class Interpreter:
 
     def _execute(self, frame: Frame) -> None:
         """Fetch, look up, step."""
-        index = frame.index
+        index, machine = frame.index, self._machine
+        assert machine is not None
         operation = frame.reading.operations[index]
         frame.current = index
         frame.index = index + 1
-        calls = self.machine.tx.call_module
-        if calls is not None:
+        calls = machine.tx.call_module
+        if calls is not None and calls.noted:
             calls.see(frame.stack)
-        OPCODES.steps[operation.kind](self.machine, operation)
-        let_go = self.machine.tx.changes.let_go
+        OPCODES.steps[operation.kind](machine, operation)
+        let_go = machine.tx.changes.let_go
         if let_go:
             values = let_go.copy()
             let_go.clear()
-            drop_references(self.machine, values)
+            drop_references(machine, values)
 
     # -- exceptions --------------------------------------------------------------------------------
     def _unwind_inside(self, error: ObservedException) -> None:
@@ -327,7 +328,8 @@ class Interpreter:
 
         Raises Restart where that is not enough: the operation changed something, or read values, before it failed.
         """
-        machine = self.machine
+        machine = self._machine
+        assert machine is not None
         tx = machine.tx
         frame = machine.frames[-1]
         self._steps += 1
@@ -336,10 +338,11 @@ class Interpreter:
             return self._stop_as_planned(frame)
         own: ObservedException | None = None
         # what the operation may change, to be compared and put back if it fails
-        known, decisions = tx.guards.mark(), tx.graph.decisions
+        known, (operations, decisions) = tx.guards.mark(), tx.graph.counts()
         references = machine.value_ends.references
         stack, depth, handled = frame.stack.copy(), len(machine.frames), machine.handled
-        state = self._change_versions()
+        # as `_change_versions` gives it: this is done before each operation
+        state = tx.changes.version, tx.changes.ambient.version, operations
         try:
             self._execute(frame)
             if len(machine.frames) > depth:
@@ -383,7 +386,7 @@ class Interpreter:
 
     def _has_read_values(self, known: int, decisions: int) -> bool:
         """Whether guards on values were added since `known`: an operation that runs natively takes any value."""
-        return self.machine.tx.graph.decisions != decisions or any(
+        return self.machine.tx.graph.counts()[1] != decisions or any(
             isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.added_since(known)
         )
 

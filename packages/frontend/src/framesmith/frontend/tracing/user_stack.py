@@ -1,12 +1,12 @@
 """Where the user's frames are while tracing: for nodes, guards, breaks and errors."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, final
 
 import torch
 
-from framesmith.frontend.tracing.machine import Frame
-from framesmith.frontend.user_lines import UserLocation, is_library_file, place_text
+from framesmith.frontend.tracing.machine import Frame, Machine
+from framesmith.frontend.user_lines import UserLocation, is_library_file, place_text, stack_text
 
 _CALLING_MODULES: Final = torch.nn.modules.module.__file__
 
@@ -40,3 +40,20 @@ def frame_text(frames: Sequence[Frame]) -> str | None:
 def user_stack(frames: Sequence[Frame]) -> tuple[UserLocation, ...]:
     """Where all frames are, the outermost first."""
     return tuple(map(location, frames))
+
+
+@final
+class StackTexts:
+    """Where all frames are, as text, for each operation that is recorded. Equal places, as in a loop, are written once."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._known: dict[tuple[UserLocation, ...], str] = {}
+
+    def __call__(self) -> str:
+        """The text of the present moment."""
+        places = user_stack(self._machine.frames)
+        text = self._known.get(places)
+        if text is None:
+            text = self._known[places] = stack_text(places)
+        return text

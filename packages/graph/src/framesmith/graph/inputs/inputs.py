@@ -96,7 +96,7 @@ class Inputs:
     """The inputs by source. Invariant: a source has one entry; entries are in the order of their first request."""
 
     def __init__(self) -> None:
-        self._entries: dict[Source, Input] = {}
+        self.entries: dict[Source, Input] = {}  # to be read only
         self._dropped: dict[Source, object] = {}  # the examples of entries that were dropped again
         self.ever: list[Input] = []  # with those that were dropped again
         self.versions: dict[Source, int] = {}  # of their fakes at first
@@ -107,12 +107,12 @@ class Inputs:
 
     def find(self, source: Source) -> Input | None:
         """The entry of a source, if there is one."""
-        return self._entries.get(source)
+        return self.entries.get(source)
 
     def add(self, entry: Input) -> None:
         """Add an entry; the source must not have one."""
         # Sources are hashed by code in Python, so each look-up counts.
-        held = self._entries.setdefault(entry.source, entry)
+        held = self.entries.setdefault(entry.source, entry)
         assert held is entry, entry.source
         fake = entry.example
         if isinstance(fake, torch.Tensor):
@@ -145,12 +145,12 @@ class Inputs:
     def drop_nodes(self, nodes: set[fx.Node]) -> None:
         """Forget the entries of these placeholders."""
         kept: dict[Source, Input] = {}
-        for source, entry in self._entries.items():
+        for source, entry in self.entries.items():
             if entry.node in nodes:
                 self._dropped[source] = entry.example
             else:
                 kept[source] = entry
-        self._entries = kept
+        self.entries = kept
 
     def of_nodes(self, nodes: Iterable[fx.Node]) -> list[Input]:
         """The entries of these placeholders, in their order."""
@@ -159,13 +159,13 @@ class Inputs:
 
     def by_node(self) -> dict[fx.Node, Input]:
         """The entries by their placeholders."""
-        return {entry.node: entry for entry in self._entries.values()}
+        return {entry.node: entry for entry in self.entries.values()}
 
     def __iter__(self) -> Iterator[Input]:
-        return iter(self._entries.values())
+        return iter(self.entries.values())
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
 
 def find_written_inputs(used: Sequence[Input], versions: Mapping[Source, int]) -> tuple[Source, ...]:

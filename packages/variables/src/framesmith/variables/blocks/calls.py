@@ -61,7 +61,7 @@ class BlockCalls:
         self._index = SourceIndex()
         self._recordings: dict[Hashable, list[Recording]] = {}
         self._plans: dict[Recording, Plan | None] = {}
-        self._open: list[Recording] = []
+        self.noted: list[Recording] = []
         self.repeated = 0
         self._operations = 0  # that were recorded by repetition
 
@@ -72,18 +72,15 @@ class BlockCalls:
         """The trace has ended: hold none of its values (ADR 0014)."""
         self._recordings.clear()
         self._plans.clear()
-        self._open.clear()
+        self.noted.clear()
 
     def see(self, values: Sequence[Tracker]) -> None:
         """The next operation of the trace has these values at hand."""
-        # this is asked before each operation of the trace, so the cheap question first
-        if not self._open:
-            return
         # each operation pushes three values at most
         places = [*map(_place, values[-3:])]
         # those above the innermost module are above the others too, or no concern of theirs
-        if not self._open[-1].above.isdisjoint(places):
-            for recording in self._open:
+        if not self.noted[-1].above.isdisjoint(places):
+            for recording in self.noted:
                 if not recording.above.isdisjoint(places):
                     recording.looks_above = True
 
@@ -136,15 +133,15 @@ class BlockCalls:
         begun = begin()
         # a call that ended at once (by a row) has no frame whose return could be noted
         if isinstance(begun, PendingFrame):
-            self._open.append(recording)
+            self.noted.append(recording)
             return replace(begun, on_return=lambda value: self._note_end(tx, call.key, recording, value))
         return begun
 
     def _note_end(self, tx: TraceContext, key: Hashable, recording: Recording, result: Tracker) -> None:
         """A call returns: from now on it may be repeated."""
         # those behind it were left by an exception
-        if recording in self._open:
-            del self._open[self._open.index(recording) :]
+        if recording in self.noted:
+            del self.noted[self.noted.index(recording) :]
         recording.end, recording.result = moment_of(tx, self._frames), result
         recording.repeated = self._repeated() - recording.repeated
         if recording.end is not None:

@@ -360,6 +360,10 @@ class InlineCall(Protocol):
 class CallModule(Protocol):
     """Decides how the call of a module, or of a marked function, is traced. Implemented by `variables.blocks`."""
 
+    @property
+    def noted(self) -> Sequence[object]:
+        """The calls that have not ended. If there are any, `see` has to be told."""
+
     def __call__(
         self,
         tx: "TraceContext",
@@ -422,16 +426,13 @@ class Writer(Protocol):
 
     def value(self, tracker: Tracker) -> str:
         """An expression for any tracker; each is built once."""
-        ...
 
     def define(self, tracker: Tracker, expression: str, hint: str) -> str:
         """Assign `expression` to a fresh variable, which is used for `tracker` from now on; so reference cycles can be
         built. Does not return where what `tracker` holds has built it meanwhile: `value` gives that one."""
-        ...
 
     def statement(self, text: str) -> None:
         """Append one statement."""
-        ...
 
 
 _READ: Final = Reason("the trace read it")
