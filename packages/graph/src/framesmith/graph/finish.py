@@ -226,7 +226,11 @@ def call_backend(
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
     OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where only that does what
     eager does."""
-    reason = None if reliance.is_certain else why_captured(module.graph, used, written, ambient)
+    reason = (
+        None
+        if reliance.is_certain
+        else why_captured(module.graph, used, written, ambient, keeps_all=reliance.keeps_all)
+    )
     if reason is not None and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
         module.meta[AS_CAPTURED] = reason

@@ -52,11 +52,12 @@ def refuse_tracing() -> None:
 @final
 class Reliance:
     """Whether a recording relies on a backend that runs the operations as they are captured. Invariant: `holds` does not change
-    while the recording lasts, though another thread may find out that it will not hold."""
+    while the recording lasts, though another thread may find out that it will not hold. `keeps_all`: no operation draws or may raise."""
 
     def __init__(self, holds: bool, backend: object) -> None:
         self.holds = holds
         self.is_certain = holds and isinstance(backend, str)
+        self.keeps_all = False
         self._was_asked = False
 
     def ask(self) -> bool:

@@ -4,21 +4,22 @@ Each question looks at a closed graph and the inputs that it uses. A backend tha
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from torch import fx
 
 from framesmith.graph.backends.detached_writes import writes_past_histories
-from framesmith.graph.backends.empty_operands import has_empty_operands
+from framesmith.graph.backends.empty_operands import REFUSING_EMPTY, has_empty_operands
 from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
+from framesmith.graph.backends.graph_contents import GraphContents
 from framesmith.graph.backends.hooked_values import runs_hooks_otherwise
 from framesmith.graph.backends.marked_leaves import shows_marked_leaves
 from framesmith.graph.backends.masked_gradients import has_masked_gradients
 from framesmith.graph.backends.missing_derivatives import lacks_derivatives
 from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen
-from framesmith.graph.backends.overlapping_writes import has_overlapping_writes
+from framesmith.graph.backends.overlapping_writes import UNSEEN_VIEWS, has_overlapping_writes
 from framesmith.graph.backends.returned_views import returns_varying_views
 from framesmith.graph.backends.unused_operations import drops_unused
 from framesmith.graph.backends.weight_copies import reads_old_copies
@@ -26,8 +27,14 @@ from framesmith.graph.backends.wrapper_views import shares_memory_of_wrappers
 from framesmith.graph.backends.written_reads import are_written_later, can_be_kept, find_reads
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.dual_levels import differentiates_in_levels
+from framesmith.graph.fakes.real_strides import OTHER_STRIDES
 from framesmith.graph.inputs.inputs import Input
-from framesmith.graph.operations.decided_draws import draws_in_other_order, draws_otherwise
+from framesmith.graph.operations.decided_draws import (
+    DECIDED_DRAWS,
+    ORDERED_DRAWS,
+    draws_in_other_order,
+    draws_otherwise,
+)
 from framesmith.graph.operations.random_draws import differentiates_draws
 from framesmith.guards.sources.base import Source
 
@@ -37,45 +44,98 @@ HISTORY_ASKED: Final = "framesmith_history_asked"
 """The key in the `meta` of a node for whose place in the autograd graph the program asks behind the graph."""
 
 
+_Occurs: TypeAlias = Callable[[GraphContents], object]
+_OF_GRAPHS: Final[tuple[tuple[str, _Occurs, Callable[[fx.Graph], bool]], ...]] = (
+    (
+        "an operation writes to memory that it reads in another place",
+        lambda has: has.has_effects or has.has(UNSEEN_VIEWS),
+        has_overlapping_writes,
+    ),
+    ("a view is returned of which the memory was written to", lambda has: True, has_outdated_views),
+    ("what is given as `out` is not contiguous", lambda has: "out" in has.keywords, has_given_targets),
+    (
+        "a dropout has a probability for which eager draws nothing",
+        lambda has: has.has(DECIDED_DRAWS),
+        draws_otherwise,
+    ),
+    (
+        "random numbers are drawn into memory that is not contiguous",
+        lambda has: has.has(ORDERED_DRAWS),
+        draws_in_other_order,
+    ),
+    (
+        "an operation works on a tensor of no elements",
+        lambda has: has.has(REFUSING_EMPTY),
+        has_empty_operands,
+    ),
+    (
+        "a level of forward-mode differentiation holds what requires gradients",
+        lambda has: has.has_gradients,
+        differentiates_in_levels,
+    ),
+    (
+        "what may be a copy is written to, of a result with other strides than a backend expects",
+        lambda has: has.has_effects and has.has(OTHER_STRIDES),
+        writes_behind_other_strides,
+    ),
+    (
+        "what requires gradients is stored where a mask is true (masked_scatter or torch.where would be compiled)",
+        lambda has: has.has_effects and has.has_gradients,
+        has_masked_gradients,
+    ),
+    (
+        "an operation on what requires gradients has no derivative",
+        lambda has: has.has_gradients,
+        lacks_derivatives,
+    ),
+    (
+        "a checkpointed function draws random numbers, and the graph has a backward pass of its own",
+        lambda has: has.has_nested,
+        differentiates_draws,
+    ),
+)
+"""Questions about a graph alone: the reason, what has to occur in it, and whether it holds then."""
+
+
 def why_captured(
-    graph: fx.Graph, used: Sequence[Input], written: Collection[Source], start: Ambient
+    graph: fx.Graph,
+    used: Sequence[Input],
+    written: Collection[Source],
+    start: Ambient,
+    *,
+    keeps_all: bool = False,
 ) -> str | None:
-    """Why no other form of the graph does what eager does; None if one does. `start`: torch's switches when it begins."""
+    """Why no other form of the graph does what eager does; None if one does. `start`: torch's switches when it begins; `keeps_all`: see
+    `Reliance`."""
+    has = GraphContents.of(graph)
+    for reason, occurs, holds in _OF_GRAPHS:
+        if occurs(has) and holds(graph):
+            return reason
     questions: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("inputs share memory, and one is written to", lambda: overlap_unseen(used, written)),
         (
-            "an operation writes to memory that it reads in another place",
-            lambda: has_overlapping_writes(graph),
-        ),
-        (
             "a weight is written to while autocast goes on with its copy",
-            lambda: reads_old_copies(graph, used, start),
+            lambda: has.has_effects and reads_old_copies(graph, used, start),
         ),
         (
             "a tensor that requires gradients is written to past its history",
-            lambda: writes_past_histories(graph, used, start),
+            lambda: has.has_effects and writes_past_histories(graph, used, start),
         ),
-        ("a view is returned of which the memory was written to", lambda: has_outdated_views(graph)),
         (
             "a view of an input that is written to is returned, and its sizes vary",
             lambda: returns_varying_views(graph, used, written),
         ),
         (
             "a tensor that wraps others shares memory with a result, or with one that is written to",
-            lambda: shares_memory_of_wrappers(graph, used),
+            lambda: has.has_wrappers and shares_memory_of_wrappers(graph, used),
         ),
         (
             "random numbers are drawn, or an operation may raise, and nothing needs it",
-            lambda: drops_unused(graph),
+            lambda: (has.has_effects or has.has_nested or not keeps_all) and drops_unused(graph),
         ),
-        ("what is given as `out` is not contiguous", lambda: has_given_targets(graph)),
-        ("a dropout has a probability for which eager draws nothing", lambda: draws_otherwise(graph)),
-        ("random numbers are drawn into memory that is not contiguous", lambda: draws_in_other_order(graph)),
-        ("an operation works on a tensor of no elements", lambda: has_empty_operands(graph)),
-        ("what a gradient needs is written to afterwards", lambda: are_written_later(graph, used, written)),
         (
-            "a level of forward-mode differentiation holds what requires gradients",
-            lambda: differentiates_in_levels(graph),
+            "what a gradient needs is written to afterwards",
+            lambda: has.has_effects and are_written_later(graph, used, written),
         ),
         (
             "a hook reads, or belongs to, what the program has too, or has no part in a result",
@@ -86,21 +146,8 @@ def why_captured(
             lambda: shows_marked_leaves(graph, used, written),
         ),
         (
-            "what may be a copy is written to, of a result with other strides than a backend expects",
-            lambda: writes_behind_other_strides(graph),
-        ),
-        (
-            "what requires gradients is stored where a mask is true (masked_scatter or torch.where would be compiled)",
-            lambda: has_masked_gradients(graph),
-        ),
-        ("an operation on what requires gradients has no derivative", lambda: lacks_derivatives(graph)),
-        (
             "the program asks for the history of a result",
             lambda: any(HISTORY_ASKED in node.meta for node in graph.nodes),
-        ),
-        (
-            "a checkpointed function draws random numbers, and the graph has a backward pass of its own",
-            lambda: differentiates_draws(graph),
         ),
         (
             "an input that requires gradients is written to and read",

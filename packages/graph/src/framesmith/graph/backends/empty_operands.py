@@ -13,7 +13,7 @@ from torch import fx
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import operator_name
 
-_NAMES: Final = frozenset([
+REFUSING_EMPTY: Final = frozenset([
     "group_norm", "mse_loss", "smooth_l1_loss", "huber_loss", "multi_margin_loss", "multilabel_margin_loss", "index_fill", "index_fill_",
     "index_put", "index_put_", "setitem", "__setitem__", "interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "resize_",
 ])  # fmt: skip
@@ -25,7 +25,10 @@ def has_empty_operands(graph: fx.Graph) -> bool:
 
 
 def _works_on_nothing(node: fx.Node) -> bool:
-    if node.op not in ("call_function", "call_method") or operator_name(node.op, node.target) not in _NAMES:
+    if (
+        node.op not in ("call_function", "call_method")
+        or operator_name(node.op, node.target) not in REFUSING_EMPTY
+    ):
         return False
     return any(
         _is_empty(tensor)

@@ -22,7 +22,7 @@ from framesmith.graph.options import hint_of, is_symbolic
 
 MOST_ELEMENTS: Final = 1 << 16
 """The places of larger tensors are not compared one by one: where what they span overlaps, the elements are taken to."""
-_UNSEEN: Final = frozenset({"unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"})
+UNSEEN_VIEWS: Final = frozenset({"unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"})
 _STORES: Final = frozenset({"setitem", "__setitem__"})
 _MOVING: Final = frozenset([
     "scatter_", "scatter_add_", "scatter_reduce_", "index_add_", "index_copy_", "index_fill_", "index_put_", "index_reduce_", "put_",
@@ -41,7 +41,7 @@ def _overlaps(node: fx.Node) -> bool:
         return False
     name = operator_name(node.op, node.target)
     # Their results share memory that autograd and AOTAutograd take for apart.
-    if name in _UNSEEN:
+    if name in UNSEEN_VIEWS:
         return True
     # `x.as_strided_(...)` writes to no element
     if not node.meta.get(IMPURE) or is_normalization(node.target) or changes_form_of_input(node):

@@ -77,7 +77,10 @@ _PLACES: Final[dict[object, Callable[[fx.Node, int], int]]] = {
 def witness_unused(graph: fx.Graph, outputs: Sequence[fx.Node], reliance: Reliance) -> list[fx.Node]:
     """Add a small tensor made of each draw, and of what may raise, that may lead to no result; returns them, to be returned by the
     graph."""
-    if reliance.is_certain or not _may_drop(graph, set(outputs), _draws):
+    if reliance.is_certain:
+        return []
+    reliance.keeps_all = not _may_drop(graph, set(outputs), _draws)
+    if reliance.keeps_all:
         return []
     unused = _unused(graph, outputs)
     if not unused or reliance.ask():

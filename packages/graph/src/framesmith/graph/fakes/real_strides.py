@@ -26,7 +26,7 @@ _POINTWISE: Final = frozenset(
 """As any pointwise operation on these operands; the fakes of these are made by decompositions."""
 _DIVISIONS: Final = frozenset(["div", "divide"])
 """The same where they round."""
-_KNOWN: Final = _LIKE_OPERAND | _POINTWISE | _DIVISIONS
+OTHER_STRIDES: Final = _LIKE_OPERAND | _POINTWISE | _DIVISIONS
 
 
 def may_differ(name: str, keywords: Collection[str], operands: Sequence[torch.Tensor]) -> bool:
@@ -42,7 +42,7 @@ def lay_out_as_eager(
 ) -> None:
     """Give the new fakes of an operation the strides that its kernel gives them."""
     name = operator_name(op, target)
-    if name not in _KNOWN:
+    if name not in OTHER_STRIDES:
         return
     operands = tensors_in([*args, *kwargs.values()])
     made = next(iter(tensors_in(result)), None)

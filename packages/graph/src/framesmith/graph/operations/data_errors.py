@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeVar
 
 import torch
 from torch import fx
+from torch._subclasses import FakeTensor
 
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.operations.purity import is_foreign
@@ -167,7 +168,13 @@ def has_wild_number(node: fx.Node) -> bool:
             numbers.append(value)
         return given
 
-    fx.node.map_aggregate((node.args, node.kwargs), see)
+    others = [
+        one
+        for one in node.args
+        if not isinstance(one, fx.Node) or type(one.meta.get(EXAMPLE)) is not FakeTensor
+    ]
+    if others or node.kwargs:  # nearly all operations are given tensors alone
+        fx.node.map_aggregate((node.args, node.kwargs), see)
     if not numbers:
         return False
     values = [node.meta.get(EXAMPLE), *(one.meta.get(EXAMPLE) for one in node.all_input_nodes)]

@@ -29,6 +29,10 @@ _ORDERED: Final = frozenset([
     "bernoulli_", "dropout_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "rrelu", "rrelu_",
 ])  # fmt: skip
 _IN_PLACE: Final = frozenset(["dropout", "dropout1d", "dropout2d", "dropout3d"])
+DECIDED_DRAWS: Final = frozenset(_PLACES)
+"""What draws nothing at some probability."""
+ORDERED_DRAWS: Final = _ORDERED | _IN_PLACE
+"""What draws in the order of memory."""
 _DECIDED: Final = {"native_dropout": 0.0}
 """The probability with which the numbers drawn differ; 1 for all others."""
 

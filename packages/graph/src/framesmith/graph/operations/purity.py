@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import torch
 from torch import fx
+from torch._subclasses import FakeTensor
 from torch.distributed.tensor import DTensor
 from torch.fx.operator_schemas import get_signature_for_torch_op
 
@@ -178,8 +179,12 @@ def _random(op: str, target: object) -> bool:
 
 def is_collective(node: fx.Node) -> bool:
     """Whether the node takes part in what several processes do together: it may neither be dropped nor run a second time."""
-    operands = (node, *node.all_input_nodes)
-    return _is_collective(node.target) or any(is_spread(one.meta.get(EXAMPLE)) for one in operands)
+    for one in (node, *node.all_input_nodes):
+        value = one.meta.get(EXAMPLE)
+        # asked for each operation of each trace
+        if type(value) is not FakeTensor and is_spread(value):
+            return True
+    return _is_collective(node.target)
 
 
 def is_spread(value: object) -> bool:
