@@ -136,8 +136,8 @@ class Recorder:
 
     @property
     def runs_as_captured(self) -> bool:
-        """Whether the backend runs the captured operations themselves."""
-        return self._reliance.ask()
+        """Whether the captured operations themselves run: no backend, and no operator that is given them, traces them again."""
+        return not self._body.use.is_traced_again and self._reliance.ask()
 
     @property
     def graph(self) -> fx.Graph:

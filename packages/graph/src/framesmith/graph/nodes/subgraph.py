@@ -27,6 +27,8 @@ class Use:
     """Its operands are slices of tensors, none of which is alone when it runs: no number can be read out of one."""
     is_pushed_forward: bool = False
     """Tangents go through it: forward-mode differentiation is applied to it."""
+    is_traced_again: bool = False
+    """The operator traces it again, also where the backend runs the operations as they are captured, and takes no floats for it."""
 
     def inside(self, outer: "Use") -> "Use":
         """The same in a graph of another use."""
@@ -36,6 +38,7 @@ class Use:
             self.is_repeated or outer.is_repeated,
             self.is_batched or outer.is_batched,
             self.is_pushed_forward or outer.is_pushed_forward,
+            self.is_traced_again or outer.is_traced_again,
         )
 
 

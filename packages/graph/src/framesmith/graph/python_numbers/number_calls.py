@@ -75,8 +75,9 @@ def find_numbers(
     places = tuple(
         place for place, one in enumerate(operands) if isinstance(one, fx.Node) and _is_number(one)
     )
-    # The functions that take such tensors convert them by themselves.
-    if not places or getattr(target, "__module__", None) == as_number.__module__:
+    # The functions that take such tensors convert them by themselves; an operator hands them on to its nested graphs.
+    hands_on = isinstance(target, torch._ops.HigherOrderOperator)
+    if not places or hands_on or getattr(target, "__module__", None) == as_number.__module__:
         return ()
     name = operation_name(target)
     if runs_as_captured and (

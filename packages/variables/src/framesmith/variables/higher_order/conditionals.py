@@ -14,6 +14,7 @@ from torch import fx
 from framesmith.graph import BreakKind, GraphBreak, example, register, unify
 from framesmith.graph.breaks.break_kinds import CALL_SIGNATURE
 from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.nodes.subgraph import Use
 from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.iterators import unpack
 from framesmith.variables.core import Constant, PendingCall, TraceContext, Tracker
@@ -29,6 +30,7 @@ from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
 _NUMBERS: Final = (bool, int, float)
+_BRANCH: Final = Use(is_traced_again=True)
 
 BRANCH_KIND = register(
     BreakKind(
@@ -82,7 +84,7 @@ class _Branch:
 
 def _trace_branch(tx: TraceContext, function: Tracker, given: Sequence[Tracker]) -> _Branch:
     """A branch as a body whose result is flat."""
-    with record_body(tx, [function, *given], BRANCH_KIND) as recording:
+    with record_body(tx, [function, *given], BRANCH_KIND, _BRANCH) as recording:
         result = run_pending(tx, FLAT_RESULTS.begin_call(tx, [function, *given], {}))
         found, structure = unpack(tx, result)
         leaves = tuple(map(_require_leaf, unpack(tx, found)))

@@ -30,8 +30,8 @@ def is_changing_float(tx: TraceContext, value: Tracker) -> bool:
     return (
         isinstance(value, ComputedNumber)
         and not tx.graph.fixes_floats
-        # A nested graph may run under a transform, which gives types by other rules.
-        and tx.graph.length() is not None
+        # A transform gives types by other rules, and what is only checked here runs with the number.
+        and not (tx.graph.use.is_transformed or tx.graph.use.is_discarded)
         and value.is_tensor_in_graph(tx)
     )
 
