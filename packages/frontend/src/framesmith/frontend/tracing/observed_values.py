@@ -18,6 +18,8 @@ from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, FAILURE_INSIDE
 from framesmith.graph.operations.data_errors import changes_form_of_input, may_raise
 from framesmith.graph.operations.purity import is_collective
 from framesmith.graph.running.failures import STEP, Replay, changes
+from framesmith.guards.words import with_article
+from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core import Tracker
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.graph_nodes.graph_values import GraphValue
@@ -81,6 +83,15 @@ class ObservedValues:
         if any(changes(one) for one in nodes if one.op != "placeholder"):
             raise GraphBreak(FAILURE_INSIDE, str(node.target))
 
+    def _check_iterators(self, held: Sequence[Tracker]) -> None:
+        """Raise GraphBreak where a frame holds an iterator that cannot be made again if the operation raises."""
+        for value in reachable(held).values():
+            if isinstance(value, IteratorTracker) and not value.is_rebuildable:
+                raise GraphBreak(
+                    BACKEND_LIMIT,
+                    f"an operation that may raise, beside {with_article(value.describe())} over what has changed",
+                )
+
     def _note_visible(self) -> None:
         machine = self._machine
         roots = list[Tracker]()
@@ -104,6 +115,7 @@ class ObservedValues:
                 live = live_names(frame, handler.target)
                 roots += [value for name, value in frame.locals.items() if name in live]
                 roots += frame.stack[: handler.depth]
+            self._check_iterators([value for value in held if value.source is None])
         for value in reachable(roots).values() if roots else ():
             node = value.output_node() if isinstance(value, GraphValue) else None
             if isinstance(node, fx.Node):

@@ -287,9 +287,14 @@ class DequeIterator(IteratorTracker):
         """The deque."""
         yield self.owner
 
+    @property
+    def is_rebuildable(self) -> bool:
+        """Whether the deque has not changed since."""
+        return not is_restructured(self.watch)
+
     def reconstruct(self, writer: Writer) -> str:
         """`iter(deque)`, advanced by as many items; breaks the graph when the deque has changed since."""
-        if is_restructured(self.watch):
+        if not self.is_rebuildable:
             self.unsupported("building it again after its deque changed")
         function = reversed if self.backwards else iter
         text = f"{writer.constant(function, function.__name__)}({writer.value(self.owner)})"

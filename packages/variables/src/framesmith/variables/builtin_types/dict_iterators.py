@@ -79,6 +79,11 @@ class DictIterator(IteratorTracker):
     def _has_moved(self) -> bool:
         return (self.state.structure, self.state.moves) != self.versions
 
+    @property
+    def is_rebuildable(self) -> bool:
+        """Whether the dict is as it was when the iterator was made, or is of no matter any more."""
+        return self.owner is None or not (self.spoiled or self._has_moved())
+
     def children(self) -> Iterator[Tracker]:
         """The dict."""
         return iter(() if self.owner is None else (self.owner,))
@@ -92,7 +97,7 @@ class DictIterator(IteratorTracker):
             kind = OrderedDict if self.cls is ORDERED_ITERATOR else dict
             empty = f"{writer.constant(kind, class_name(kind))}()"
             return self.text.format(empty, iter=make, reversed=backwards)
-        if self.spoiled or self._has_moved():
+        if not self.is_rebuildable:
             self.unsupported("building it again after its dict changed")
         text = self.text.format(writer.value(self.owner), iter=make, reversed=backwards)
         name = writer.define(self, text, "iterator")

@@ -25,6 +25,11 @@ class IteratorTracker(Tracker):
 
     _takes = False
 
+    @property
+    def is_rebuildable(self) -> bool:
+        """Whether the trace may end now: what it iterates over has not changed in a way that an iterator made later would not notice."""
+        return True
+
     def take(self, tx: TraceContext, part: Tracker) -> Tracker | None:
         """The next item of an iterator that this one reads, or None. Breaks the graph where code of the user that runs
         for it reads this one: what C code makes of that depends on what it has stored by then."""

@@ -57,6 +57,11 @@ class SetIterator(IteratorTracker):
         self.index += 1
         return self.items[self.index - 1]
 
+    @property
+    def is_rebuildable(self) -> bool:
+        """Whether the set has the members that it had when the iterator was made, or is of no matter any more."""
+        return self.owner is None or not (self.spoiled or self.layout.content != self.keys)
+
     def children(self) -> Iterator[Tracker]:
         """The set and the remaining items."""
         return iter(() if self.owner is None else (self.owner, *self.items[self.index :]))
@@ -67,7 +72,7 @@ class SetIterator(IteratorTracker):
         make = writer.constant(iter, "iter")
         if self.owner is None:
             return f"{make}({writer.constant(set, 'set')}())"
-        if self.spoiled:
+        if not self.is_rebuildable:
             self.unsupported("building it again after its set changed")
         # an existing set keeps its layout; a new one has that of `content` only where all hashes are real
         is_real = self.owner.source is not None or all(map(is_exact, self.layout.content))
