@@ -140,6 +140,7 @@ from framesmith.variables.torch_contexts import (
     kernel_settings,
     modes,
     native_contexts,
+    saved_tensor_hooks,
 )
 from framesmith.variables.torch_functions import (
     assertions,
@@ -272,6 +273,7 @@ TORCH_CONTEXTS: Final[Family] = (
     modes.ROWS,
     dual_levels.ROWS,
     native_contexts.ROWS,
+    saved_tensor_hooks.ROWS,
 )
 GRADIENTS: Final[Family] = (
     backward_calls.ROWS,

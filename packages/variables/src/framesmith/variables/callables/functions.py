@@ -104,6 +104,7 @@ INLINED_MODULES = (
 
 _TRACED_NAMES: Final = (
     ("torch._dynamo._trace_wrapped_higher_order_op", "TransformGetItemToIndex.__torch_function__"),
+    ("torch.autograd.graph", "disable_saved_tensors_hooks"),
     ("torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped"),
     ("torch.fx.graph_module", "_WrappedCall.__call__"),
     ("torch.utils.checkpoint", "_checkpoint_impl"),
