@@ -37,6 +37,18 @@ class Net(nn.Module):
                 x,
                 use_reentrant=True,
             )
+        if kind == "other form inside":
+            return checkpoint(
+                lambda z: checkpoint(self.block, z, 2.0, use_reentrant=False) + z, x, use_reentrant=True
+            )
+        if kind == "other form between":
+            return checkpoint(
+                lambda z: checkpoint(
+                    lambda z: checkpoint(self.block, z, 2.0, use_reentrant=True) * 2, z, use_reentrant=False
+                ),
+                x,
+                use_reentrant=True,
+            )
         if kind == "keywords":
             return checkpoint(self.block, x, scale=3.0, use_reentrant=True)
         if kind == "list":
@@ -65,7 +77,19 @@ def outcome(model, x, kind, backward):
     return result.tolist(), result.requires_grad, gradients, [str(one.message) for one in seen]
 
 
-KINDS = ["plain", "two", "nested", "nested deeper", "keywords", "list", "view", "constant", "container"]
+KINDS = [
+    "plain",
+    "two",
+    "nested",
+    "nested deeper",
+    "other form inside",
+    "other form between",
+    "keywords",
+    "list",
+    "view",
+    "constant",
+    "container",
+]
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
@@ -92,13 +116,16 @@ def test_it_is_captured_whole():
     net = Net()
     x = torch.ones(2, 4, requires_grad=True)
     for backend in ("eager", "aot_eager"):
-        compiled = frontend.compile(lambda x, net=net: net(x, "plain"), backend=backend, fullgraph=True)
-        net.zero_grad()
-        compiled(x).sum().backward()
-        captured = [one.grad.clone() for one in net.first.parameters()]
-        net.zero_grad()
-        net(x, "plain").sum().backward()
-        assert all(map(torch.allclose, captured, [one.grad for one in net.first.parameters()]))
+        for kind in ("plain", "other form inside"):
+            compiled = frontend.compile(
+                lambda x, net=net, kind=kind: net(x, kind), backend=backend, fullgraph=True
+            )
+            net.zero_grad()
+            compiled(x).sum().backward()
+            captured = [one.grad.clone() for one in net.first.parameters()]
+            net.zero_grad()
+            net(x, kind).sum().backward()
+            assert all(map(torch.allclose, captured, [one.grad for one in net.first.parameters()]))
     check(program, torch.ones(3, requires_grad=True))
 
 

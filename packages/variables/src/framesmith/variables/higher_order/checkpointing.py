@@ -33,7 +33,11 @@ from framesmith.variables.core.skipped_frames import skip_frames
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.autograd_functions import APPLICATIONS
 from framesmith.variables.higher_order.bodies import check_containers, rebuild, trace_body
-from framesmith.variables.higher_order.reentrant_checkpoints import check_operands, check_results
+from framesmith.variables.higher_order.reentrant_checkpoints import (
+    check_operands,
+    check_results,
+    mark_reentrant,
+)
 from framesmith.variables.higher_order.selective_checkpoints import SelectivePolicy
 from framesmith.variables.higher_order.state_reads import StateReads
 
@@ -143,6 +147,7 @@ def _capture(
         body.check_changes()  # not even of its own: backward may be in need of what was there before
         graph = body.recording.finish(body.output_nodes(tx), name="checkpointed")
         node = _record_checkpoint(tx, graph, context_fn, preserve)
+        mark_reentrant(node, body, reentrant)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise

@@ -9,17 +9,25 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 import torch
-from torch._higher_order_ops.wrap import tag_activation_checkpoint
+from torch import fx
 
 from framesmith.graph import BreakKind, GraphBreak
-from framesmith.graph.operations.random_draws import checkpoint_with_random_numbers
-from framesmith.graph.operations.selective_checkpoint import checkpoint_selectively
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, Tracker
 from framesmith.variables.higher_order.bodies import TracedBody
 from framesmith.variables.tensors.tensors import TensorTracker
 
-_CHECKPOINTS: Final = (tag_activation_checkpoint, checkpoint_with_random_numbers, checkpoint_selectively)
+_REENTRANT: Final = "framesmith_reentrant"
+
+
+def mark_reentrant(node: fx.Node, body: TracedBody, is_reentrant: bool) -> None:
+    """Note for a checkpoint whether eager has the reentrant form where the graph has this node, or anywhere in its body."""
+    if is_reentrant or _holds_reentrant(body):
+        node.meta[_REENTRANT] = True
+
+
+def _holds_reentrant(body: TracedBody) -> bool:
+    return any(_REENTRANT in node.meta for node in body.recording.body.order)
 
 
 def check_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker], kind: BreakKind) -> None:
@@ -35,10 +43,12 @@ def check_operands(args: Sequence[Tracker], kwargs: Mapping[str, Tracker], kind:
 
 
 def check_results(body: TracedBody) -> None:
-    """Break the graph where results would have another history, or none, in the reentrant form, or where a checkpoint inside
-    would warn that its arguments have none: it runs without gradients first."""
-    if any(node.target in _CHECKPOINTS for node in body.recording.body.order):
-        raise GraphBreak(body.kind, "use_reentrant=True around another checkpoint")
+    """Break the graph where results would have another history, or none, in the reentrant form, or where a checkpoint inside of that
+    form warns that its arguments have none: it runs without gradients first."""
+    if _holds_reentrant(body):
+        raise GraphBreak(
+            body.kind, "use_reentrant=True around another checkpoint with it, of which torch warns"
+        )
     result = body.result
     items = [one.realize() for one in result.items] if isinstance(result, TupleTracker) else [result]
     if (isinstance(result, TupleTracker) and result.python_type is not tuple) or not all(
