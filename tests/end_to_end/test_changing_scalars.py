@@ -75,7 +75,28 @@ ANY = {
     "x * max(s, 1)": None,
     "x, np.sqrt(abs(s)), np.exp(s / 9), np.maximum(s, 1)": None,
     "x, math.floor(s) if s == s and abs(s) < 99 else 0": None,
-    "x.numpy() * s": None,
+    "x.numpy() * s": 2,
+    "s * x.numpy(), x.numpy() / s, x.numpy() - s * 2": 2,
+    "x.numpy() ** s": None,
+    "x.numpy() > s, s == x.numpy()": 2,
+    "x.half().numpy() * s, x.double().numpy() * s, x.int().numpy() * s": 2,
+    "np.maximum(x.numpy(), s), np.clip(x.numpy(), 0, s)": None,
+    "x.numpy().sum() * s, np.ones(3, np.float32) * s": 2,
+    "x.numpy()[2] * s, x * (s / x.numpy()[2])": None,
+    "torch.asarray(s) * x, torch.asarray(s, device='cpu')": 2,
+    "torch.asarray([s]), torch.asarray(s, dtype=torch.float32), torch.asarray(x)": None,
+    "x * s**2": 4,
+    "x * s**3, x * 2**s": None,
+    "x * abs(s)": 2,
+    "x * (s // 3), x * (s % 3)": None,
+    "x * np.sqrt(s)": None,
+    "x * np.tanh(s), x * np.maximum(s, 2.5)": 2,
+    "x * s.astype(np.float32), s.astype('float64')": 6,
+    "x * s.astype(int), s.astype(bool)": None,
+    "x * np.float32(s), np.float64(s)": None,
+    "s == t, s < t, x if s < t else -x, s > np.float32(2)": None,
+    "s.__mul__(x), x.__mul__(s), x.__rmul__(s)": None,
+    "torch.ops.aten.mul.Scalar(x, s), torch.ops.aten.add.Tensor(x, x, alpha=s)": None,
     "x, s == t, s is t, s is s, s < t, s + t": None,
     "x * s + x * t": 2,
     "x, np.float64(s), int(s) if abs(s) < 99 else 0": None,
@@ -101,6 +122,10 @@ WHOLE = {
     "x, list(range(s)), [0] * s, operator.index(s)": None,
     "torch.randn(2, s).shape, x": None,
     "x, s & 3, s << 1, ~s": None,
+    "x * (s & 3), x * (s << 1), x * ~s, x * (s ^ 5), x * (s | 8), x * (64 >> s)": 2,
+    "x * (s // 2), x * (7 % s), x * s**2": 2,
+    "x.long().numpy() * s, x.int().numpy() + s": 2,
+    "x.long().numpy() // s": None,
     "x.sum(dim=s - s)": None,
     "(1, 2, 3, 4, 5, 6, 7)[s], x": None,
     "x.split(int(s))": None,
@@ -169,12 +194,38 @@ def test_whole_scalars_that_change(text, backend):
         assert graphs <= WHOLE[text]
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.int32, np.float16, np.uint8, np.int8])
-@pytest.mark.parametrize(
-    "text", ["x * s", "s * x", "x + s", "torch.full((2,), s)", "x * float(s)", "s + 1, x"]
-)
-def test_other_types_that_change(text, kind):
-    both(text, [1, 2, 3, 4, 5, 6], kind, "eager")
+OTHER = {
+    "x * s": 2,
+    "s * x": 2,
+    "x + s": 2,
+    "x.long() * s, x.half() + s, x.double() - s": 2,
+    "torch.full((2,), s)": 2,
+    "x * float(s)": 2,
+    "s + 1, x": 2,
+    "x * (s + 1), x * s**2": 5,
+    "x * -s, x * (s // 2)": None,
+    "s * 1.5 * x, s + np.float64(0.1), s * np.int64(3)": 2,
+    "torch.tensor(s), torch.as_tensor(s), torch.asarray(s)": 2,
+    "torch.tensor([s]), x": None,
+    "x if s > 2 else -x": 3,
+    "x if s == 0.1 else -x, s != 300, s < 2.5": None,
+    "s == t, s >= t, x": None,
+    "x.numpy() * s, x.half().numpy() + s": None,
+    "x * s.astype(np.float64), x * np.sqrt(s)": 2,
+    "x, s, [s]": 2,
+    "x, f'{s}', {s: 1}, hash(s)": None,
+    "x, s + 100, s * 100": None,
+}
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int32, np.float16, np.uint8, np.int8, np.uint16])
+@pytest.mark.parametrize("text", OTHER)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_other_types_that_change(text, kind, backend):
+    values = [1, 2, 3, 4, 5, 6] if "int" in kind.__name__ else [0.1, 1.5, 2, 3, 1e-3, 6]
+    graphs = both(text, values, kind, backend)
+    if OTHER[text] is not None and backend == "eager":
+        assert graphs <= OTHER[text]
 
 
 @pytest.mark.parametrize("text", ["x * (s + 1)", "(1 - s) * x + s**2", "x * -s + s * s", "x / max(s, 1)"])

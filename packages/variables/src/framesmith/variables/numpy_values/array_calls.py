@@ -31,9 +31,10 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.numpy_values import array_nodes
 from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL, hint_of, memory_root, numpy
-from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker
+from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker, as_scalar_array
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
+from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
 from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.symbolic_numbers.wide_ints import without_wide_ints
 from framesmith.variables.tensors.tensors import TensorTracker
@@ -76,6 +77,7 @@ _DIVIDES: Final = frozenset(
 )  # fmt: skip
 _POWERS: Final = ("power", "float_power", operator.pow, operator.ipow)
 _MOST_KNOWN: Final = 1 << 12
+_OPERATORS: Final = frozenset({*FUNCTIONS.values(), *COMPARISONS.values()})
 
 _ONLY_WARNS: Final = Guard.relation(
     AmbientValue(array_nodes.only_warns, (), True), Reason("the graph computes with numpy's arrays")
@@ -84,6 +86,8 @@ _ONLY_WARNS: Final = Guard.relation(
 
 def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keywords) -> Tracker:
     """An operator (a function of `operator`), a unary operator by its symbol, or a function, a method or an attribute by its name."""
+    if _is_elementwise(form, what):
+        args = [as_scalar_array(tx, argument) for argument in args]
     args = [without_wide_ints(tx, argument) for argument in args]
     kwargs = {name: without_wide_ints(tx, value) for name, value in kwargs.items()}
     in_numpy, writes = _in_numpy(form, what), what in _WRITERS or what in _WRITING or "out" in kwargs
@@ -129,6 +133,15 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
     if expected is None:
         return Constant(None)
     return same or _result(tx, wrap_result(tx, node), expected, arrays, _name_of(what))
+
+
+def _is_elementwise(form: str, what: object) -> bool:
+    """Whether the types of its operands decide together about that of the result."""
+    if form == "operator":
+        return what in _OPERATORS
+    return form == "function" and (
+        what in ("clip", "where") or type(array_nodes.of_numpy(str(what))).__name__ == "ufunc"
+    )
 
 
 def _check_settings(tx: TraceContext) -> None:

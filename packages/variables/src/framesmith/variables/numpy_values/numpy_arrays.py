@@ -28,7 +28,7 @@ from framesmith.variables.core import (
 )
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.graph_nodes.results import call_node, wrap_result
+from framesmith.variables.graph_nodes.results import call_node, record, wrap_result
 from framesmith.variables.numpy_values.array_nodes import (
     NUMPY_CALL,
     as_read_only,
@@ -40,6 +40,8 @@ from framesmith.variables.numpy_values.array_nodes import (
 from framesmith.variables.objects.item_iterators import ItemIterator
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
 from framesmith.variables.operations.compare import FUNCTIONS as COMPARISONS
+from framesmith.variables.symbolic_numbers.changing_scalars import ChangingScalar
+from framesmith.variables.tensors.number_operands import as_number_tensor
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -330,6 +332,24 @@ class ArrayMethod(Tracker):
     def reconstruct(self, writer: Writer) -> str:
         """The bound method, read from the array."""
         return f"{writer.value(self.array)}.{self.name}"
+
+
+def as_scalar_array(tx: TraceContext, operand: Tracker) -> Tracker:
+    """A scalar of numpy beside arrays as a tensor of its type, which decides about that of the result, as that of a number of Python does
+    not. Anything else as it is."""
+    operand = operand.realize()
+    if isinstance(operand, Constant) and numpy is not None and isinstance(operand.value, numpy.generic):
+        return ArrayTracker(type(operand.value), None, operand.value) if dtype_of(operand.value) else operand
+    if not isinstance(operand, ChangingScalar) or dtype_of(operand.value) is None:
+        return operand
+    kind = dtype_of(operand.value)
+    number = as_number_tensor(tx, operand.number)
+    if not isinstance(number, TensorTracker):
+        wide = torch.float64 if isinstance(operand.item, float) else torch.int64
+        number = record(tx, torch.scalar_tensor, (number,), {"dtype": Constant(wide)})
+    tensor = record(tx, "to", (number, Constant(kind)))
+    assert isinstance(tensor, TensorTracker)
+    return ArrayTracker(operand.python_type, tensor, operand.value)
 
 
 def _install() -> None:

@@ -6,6 +6,7 @@ the graph. numpy is there when torch has imported it; no package of framesmith i
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Final, NoReturn
 
 import torch
@@ -24,7 +25,7 @@ from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS, UNLIKE_ITEMS
 from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS
-from framesmith.variables.symbolic_numbers.changing_scalars import ChangingScalar
+from framesmith.variables.symbolic_numbers.changing_scalars import SCALARS, ChangingScalar, compute_scalar
 
 ROWS: Final = Rows()
 
@@ -32,8 +33,6 @@ _numpy = sys.modules.get("numpy")
 _SCALARS = (
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64",
 )  # fmt: skip
-_CHANGING: Final = ("float64", "int64")
-"""Types whose values torch takes for the equal Python number, outside of containers."""
 _FUNCTIONS = (
     "all", "amax", "amin", "any", "argmax", "argmin", "around", "clip", "isclose", "max", "mean", "median", "min",
     "prod", "round", "std", "sum", "var",
@@ -44,6 +43,11 @@ def _register_row(function: Callable[..., object]) -> None:
     """Add a row that runs calls of this function with known numbers while tracing; others break the graph."""
     errors = getattr(_numpy, "errstate", None)
     assert errors is not None
+    computes = type(function).__name__ == "ufunc" or getattr(function, "__name__", "") in SCALARS
+
+    def strict() -> AbstractContextManager[object]:
+        found: AbstractContextManager[object] = errors(all="raise")
+        return found
 
     @ROWS.call(function)
     def folded(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
@@ -54,6 +58,10 @@ def _register_row(function: Callable[..., object]) -> None:
         )
         if not all(operand.is_python_constant() for operand in operands):
             return _on_arrays(tx, function, args, kwargs)
+        given = [one.realize() for one in args]
+        computed = compute_scalar(tx, function, given, strict) if computes and not kwargs else None
+        if computed is not None:
+            return computed
         positional = [operand.as_python_constant() for operand in args]
         keywords = {name: operand.as_python_constant() for name, operand in kwargs.items()}
         try:
@@ -100,7 +108,7 @@ def _register_scalar(cls: type) -> None:
     def wrap(tx: TraceContext, value: object, source: Source) -> Tracker:
         """An existing scalar, guarded by type and number; one that was seen to change by its type alone."""
         tx.guard(source, TypeIs(cls))
-        if cls.__name__ in _CHANGING and tx.wrap.policy.is_dynamic_number(CallResult(source, item)):
+        if cls.__name__ in SCALARS and tx.wrap.policy.is_dynamic_number(CallResult(source, item)):
             return ChangingScalar(tx, value, source, item, CallResult(source, item))
         # `EqualTo` compares what is no plain constant by identity, hence the Python number.
         tx.guard(CallResult(source, item), EqualTo(item(value)))

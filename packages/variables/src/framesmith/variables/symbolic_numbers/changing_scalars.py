@@ -1,14 +1,14 @@
-"""Scalars of numpy that differ from call to call: a float64 or an int64 that is handed on to torch.
+"""Scalars of numpy that differ from call to call and are handed on to torch.
 
 torch takes them for the equal Python number, so a graph takes that number, and `float(s)`, `int(s)` and `s.item()` are it. A comparison
-is decided by a guard. Sums, products and quotients are computed by numpy in each call, and those that warn are a miss. Whatever else is
-done with a scalar (its texts, a key of a dict) needs the value, which is guarded then.
+is decided by a guard. Arithmetic, conversions and functions of numpy (`np.sqrt(s)`, `s.astype(t)`) are computed by numpy in each call,
+and those that warn are a miss. Whatever else is done with a scalar (its texts, a key of a dict) needs the value, which is guarded then.
 """
 
 import functools
 import math
 import operator
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, final
 
@@ -30,12 +30,18 @@ ROWS: Final = Rows()
 # Beyond it numpy compares an int with a float otherwise than Python does.
 _EXACT: Final = 2**53
 _CONVERSIONS: Final = ("item", "__float__", "__int__")
-_ARITHMETIC: Final = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos, abs}
-)
+_METHODS: Final = ("__abs__", "astype")
 _LARGE: Final = 20  # operations in a formula: numpy computes each in each call
-_RESULTS: Final = ("float64", "int64")
+#: Types whose values torch takes for the equal Python number, outside of containers.
+SCALARS: Final = (
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64",
+)  # fmt: skip
+_AS_PYTHON: Final = ("float64", "int64")
+"""Types that numpy compares with a number of Python as Python does, which makes the number one of the type of others."""
 Item = Callable[[object], object]
+Operand = tuple[Source | Number, object, type | None]
+"""Where the number is read, the operand itself, and the type of numpy that it is of."""
+Strict = Callable[[], AbstractContextManager[object]]
 
 
 @final
@@ -123,6 +129,9 @@ class ChangingScalar(Tracker):
         """numpy's answer; that of a comparison with a number of Python is guarded alone."""
         value = other.value if isinstance(other, Constant) else None
         if type(value) not in (int, float) or not self._is_compared_as_number(value):
+            answer = _decide_comparison(tx, COMPARISONS[symbol], self, other)
+            if answer is not None:
+                return answer
             known = _known(other)
             return None if known is None else fold(tx, COMPARISONS[symbol], (self._constant(), known))
         result = COMPARISONS[symbol](self.value, value)
@@ -133,6 +142,8 @@ class ChangingScalar(Tracker):
     def _is_compared_as_number(self, value: object) -> bool:
         """Whether Python's comparison of the equal numbers gives numpy's answer, as long as the scalar is within the limit."""
         if not isinstance(value, int | float) or not math.isfinite(value):
+            return False
+        if self.python_type.__name__ not in _AS_PYTHON:
             return False
         return all(abs(one) < _EXACT for one in (value, self.item) if isinstance(one, int))
 
@@ -150,6 +161,8 @@ class ChangingScalar(Tracker):
         """A conversion to a number of Python, or another attribute of the value in this call."""
         if name in _CONVERSIONS and hasattr(self.value, name):
             return ScalarConversion(self, name)
+        if name in _METHODS:
+            return ScalarMethod(self, name)
         return self._constant().begin_attribute(tx, name)
 
     # -- after the graph ---------------------------------------------------------------------------
@@ -165,42 +178,87 @@ class ChangingScalar(Tracker):
         return f"{writer.constant(self.python_type, self.python_type.__name__)}({writer.value(self.number)})"
 
 
-_UNARY: Final[dict[str, Callable[..., object]]] = {"-": operator.neg, "+": operator.pos}
-_Operand = tuple[Source | Number, object, type | None]
-"""Where the number is read, the operand itself, and the type of numpy that it is of."""
+_UNARY: Final[dict[str, Callable[..., object]]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+}
 
 
 def _compute(tx: TraceContext, function: Callable[..., object], *operands: Tracker) -> Tracker | None:
-    """numpy's result, which is computed in each call; None for another operation or operand, and for what warns or raises."""
-    if function not in _ARITHMETIC:
+    kind = next((one for one in map(_kind, operands) if one is not None), None)
+    return (
+        None if kind is None else compute_scalar(tx, function, operands, tx.registry[WARNING_TYPES][kind][0])
+    )
+
+
+def compute_scalar(
+    tx: TraceContext, function: Callable[..., object], operands: Sequence[Tracker], strict: Strict
+) -> Tracker | None:
+    """What a function of numpy gives for numbers, one of which changes: computed in each call. None for other operands, where it gives
+    no scalar, and for what warns or raises, which it does within `strict`."""
+    found = _run(function, operands, strict)
+    if found is None:
         return None
+    place, value = found
+    result: type = type(value)
+    item = getattr(result, "item", None)
+    if result.__name__ not in SCALARS or item is None:
+        return None
+    tx.guard(place, TypeIs(type(item(value))))
+    return ChangingScalar(tx, value, None, item, place, _size(operands))
+
+
+def _decide_comparison(
+    tx: TraceContext, function: Callable[..., object], scalar: "ChangingScalar", other: Tracker
+) -> Tracker | None:
+    """numpy's answer, guarded; None as for `compute_scalar`."""
+    found = _run(function, (scalar, other), tx.registry[WARNING_TYPES][scalar.python_type][0])
+    if found is None:
+        return None
+    place, answer = found
+    item = getattr(type(answer), "item", None)
+    if item is None or type(item(answer)) is not bool:
+        return None
+    tx.guard(place, EqualTo(item(answer)))
+    return from_python(tx, answer)
+
+
+def _run(
+    function: Callable[..., object], operands: Sequence[Tracker], strict: Strict
+) -> tuple[Computed, object] | None:
+    """The source that computes the Python number of the result in each call, and the result in this one."""
     parts = [part for one in operands if (part := _operand(one)) is not None]
-    size = 1 + sum(one.size for one in operands if isinstance(one, Computable | ChangingScalar))
-    if len(parts) < len(operands) or size > _LARGE:
+    is_known = all(isinstance(one, Constant) for one in operands)
+    if is_known or len(parts) < len(operands) or _size(operands) > _LARGE:
         return None
-    kinds = tuple(kind for _, _, kind in parts)
-    strict, _ = tx.registry[WARNING_TYPES][next(kind for kind in kinds if kind is not None)]
     try:
         with strict():
             value = function(*(value for _, value, _ in parts))
     except Exception:
         return None  # folding says what it does
-    result: type = type(value)
-    item = getattr(result, "item", None)
-    if result.__name__ not in _RESULTS or item is None:
-        return None
+    kinds = tuple(kind for _, _, kind in parts)
     name = getattr(function, "__name__", "arithmetic")
-    place = Computed(_of_scalars(function, kinds, result, strict), tuple(one for one, _, _ in parts), name)
-    tx.guard(place, TypeIs(type(item(value))))
-    return ChangingScalar(tx, value, None, item, place, size)
+    result: type = type(value)
+    compute = _of_scalars(function, kinds, result, strict)
+    return Computed(compute, tuple(one for one, _, _ in parts), name), value
 
 
-def _operand(operand: Tracker) -> _Operand | None:
+def _size(operands: Sequence[Tracker]) -> int:
+    return 1 + sum(one.size for one in operands if isinstance(one, Computable | ChangingScalar))
+
+
+def _kind(operand: Tracker) -> type | None:
+    found = _operand(operand)
+    return None if found is None else found[2]
+
+
+def _operand(operand: Tracker) -> Operand | None:
     if isinstance(operand, ChangingScalar):
         return operand.place, operand.value, operand.python_type
     if isinstance(operand, Constant):
         cls = type(operand.value)
-        item = getattr(cls, "item", None) if cls.__name__ in _RESULTS else None
+        item = getattr(cls, "item", None) if cls.__name__ in SCALARS else None
         number = operand.value if item is None else item(operand.value)
         if type(number) not in (int, float):
             return None
@@ -220,7 +278,7 @@ def _of_scalars(
     function: Callable[..., object],
     kinds: tuple[type | None, ...],
     result: type,
-    strict: Callable[[], AbstractContextManager[object]],
+    strict: Strict,
 ) -> Callable[..., object]:
     """The operation on Python numbers, computed with scalars of numpy. It raises where that warns, or gives another type."""
     item: Callable[[object], object] = getattr(result, "item")  # noqa: B009  # unknown to typing
@@ -282,3 +340,42 @@ class ScalarConversion(Tracker):
         if found.python_type is wanted:
             return found
         return found.attribute(tx, self._name).begin_call(tx, (), {})
+
+
+@functools.cache
+def _conversion(kind: type) -> Callable[..., object]:
+    def astype(scalar: object) -> object:
+        return getattr(scalar, "astype")(kind)  # noqa: B009  # unknown to typing
+
+    return astype
+
+
+@final
+class ScalarMethod(Tracker):
+    """A bound method whose result numpy computes in each call: `scalar.astype`, `scalar.__abs__`."""
+
+    source = None
+
+    def __init__(self, scalar: ChangingScalar, name: str) -> None:
+        self._scalar = scalar
+        self._name = name
+
+    @property
+    def python_type(self) -> type:
+        """That of a bound method in C."""
+        return type(getattr(self._scalar.value, self._name))
+
+    def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
+        """A scalar that changes; or what the method of the value in this call gives."""
+        computed = None if kwargs else self._compute(tx, [one.realize() for one in args])
+        if computed is not None:
+            return computed
+        known = Constant(self._scalar.as_python_constant(), self._scalar.source)
+        return known.attribute(tx, self._name).begin_call(tx, args, kwargs)
+
+    def _compute(self, tx: TraceContext, args: Arguments) -> Tracker | None:
+        if self._name == "__abs__":
+            return None if args else _compute(tx, abs, self._scalar)
+        known = args[0].as_python_constant() if len(args) == 1 and args[0].is_python_constant() else None
+        kind = getattr(known, "type", known)  # that of a dtype
+        return _compute(tx, _conversion(kind), self._scalar) if isinstance(kind, type) else None

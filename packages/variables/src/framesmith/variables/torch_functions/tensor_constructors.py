@@ -6,14 +6,15 @@ from typing import Final, TypeAlias
 import torch
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import UNSUPPORTED_ARGUMENT
+from framesmith.graph.breaks.break_kinds import TENSOR_INTERNALS, UNSUPPORTED_ARGUMENT
 from framesmith.variables.builtin_types.sequences import reaches_itself
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
 from framesmith.variables.graph_nodes.graph_values import CONVERSIONS
-from framesmith.variables.symbolic_numbers.changing_scalars import as_number
+from framesmith.variables.symbolic_numbers.changing_scalars import SCALARS, as_number
+from framesmith.variables.symbolic_numbers.symbolic import SymbolicNumber
 from framesmith.variables.symbolic_numbers.wide_ints import without_wide_ints
 from framesmith.variables.tensors.number_operands import as_number_tensor, fits
 from framesmith.variables.tensors.tensors import TensorTracker, is_number
@@ -27,12 +28,7 @@ TENSOR_SOURCES: Final = Table[type[Tracker], Conversion]("trackers that become t
 """How a value that these trackers represent becomes a tensor; the last argument: whether it is copied in any case."""
 
 
-_TYPES: Final = {
-    "float64": torch.float64,
-    "float32": torch.float32,
-    "int64": torch.int64,
-    "int32": torch.int32,
-}
+_TYPES: Final = {name: getattr(torch, name) for name in SCALARS}
 """The types of tensors that torch makes of scalars of numpy, each of which holds the equal Python number."""
 
 
@@ -43,49 +39,56 @@ def _with_type(
     kwargs: dict[str, Tracker],
 ) -> tuple[tuple[Tracker, ...], dict[str, Tracker]]:
     """The arguments, with the Python number and its type for a scalar of numpy. `torch.scalar_tensor` looks at no type."""
-    given = args[0].realize() if len(args) == 1 else None
-    if given is None or kwargs.keys() - {"device"} or function is torch.scalar_tensor:
+    if not _is_scalar(tx, args) or kwargs.keys() - {"device"} or function is torch.scalar_tensor:
         return args, kwargs
-    convert = tx.registry[CONVERSIONS].get(given.python_type)
-    dtype = _TYPES.get(given.python_type.__name__)
-    if convert is None or dtype is None:
-        return args, kwargs
+    given = args[0].realize()
     number = as_number(given)
     if isinstance(number, Constant) and number is given:
-        number = Constant(convert(number.value))
-    return (number,), {"dtype": Constant(dtype), **kwargs}
+        number = Constant(tx.registry[CONVERSIONS][given.python_type](number.value))
+    return (number,), {"dtype": Constant(_TYPES[given.python_type.__name__]), **kwargs}
 
 
 def _register(function: Callable[..., object]) -> None:
     @ROWS.call(function)
     def record(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        """The call in the graph; a break for most scalars of numpy, whose type matters: `torch.tensor(np.float64(1))` is a double."""
-        args, kwargs = _with_type(tx, function, args, kwargs)
-        given = args[0].realize() if len(args) == 1 else None
-        # The one that raises for a number that is too large.
-        if given is not None and (
-            function is not torch.scalar_tensor or fits(tx, given, torch.get_default_dtype())
-        ):
-            given = as_number_tensor(tx, given)
-        convert = tx.registry[TENSOR_SOURCES].get(type(given)) if given is not None else None
-        if given is not None and convert is not None:
-            return convert(tx, given, dict(kwargs), function is torch.tensor)
-        if (
-            given is not None
-            and set(kwargs) <= {"device"}
-            and is_number(tx, given)
-            and not tx.graph.runs_as_captured
-        ):
-            return graph_call(tx, "to", (given,), {"dtype": Constant(torch.get_default_dtype()), **kwargs})
-        if given is not None and reaches_itself(given):
-            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a list that holds itself")
-        if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
-            raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
-        items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
-        if items is None:
-            named = {name: without_wide_ints(tx, one) for name, one in kwargs.items()}
-            return graph_call(tx, function, [without_wide_ints(tx, one) for one in args], named)
-        return items
+        """The call in the graph; a break for numpy's scalars in containers, whose type matters."""
+        return _make(tx, function, args, kwargs)
+
+
+def _make(
+    tx: TraceContext, function: Callable[..., object], args: tuple[Tracker, ...], kwargs: dict[str, Tracker]
+) -> Tracker:
+    is_of_numpy, (args, kwargs) = _is_scalar(tx, args), _with_type(tx, function, args, kwargs)
+    given = args[0].realize() if len(args) == 1 else None
+    if is_of_numpy and isinstance(given, SymbolicNumber) and "dtype" in kwargs:
+        # The number is within the range of its type, to which torch would convert it by reading it.
+        whole = from_items(tx, args, {**kwargs, "dtype": Constant(torch.int64)})
+        if whole is not None:
+            return graph_call(tx, "to", (whole,), {"dtype": kwargs["dtype"]})
+    # The one that raises for a number that is too large.
+    if given is not None and (
+        function is not torch.scalar_tensor or fits(tx, given, torch.get_default_dtype())
+    ):
+        given = as_number_tensor(tx, given)
+    convert = tx.registry[TENSOR_SOURCES].get(type(given)) if given is not None else None
+    if given is not None and convert is not None:
+        return convert(tx, given, dict(kwargs), function is torch.tensor)
+    if (
+        given is not None
+        and set(kwargs) <= {"device"}
+        and is_number(tx, given)
+        and not tx.graph.runs_as_captured
+    ):
+        return graph_call(tx, "to", (given,), {"dtype": Constant(torch.get_default_dtype()), **kwargs})
+    if given is not None and reaches_itself(given):
+        raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a list that holds itself")
+    if any(_holds_scalar(tx, argument) for argument in (*args, *kwargs.values())):
+        raise GraphBreak(UNSUPPORTED_ARGUMENT, f"{callable_name(function)} of a numpy scalar")
+    items = None if function is torch.scalar_tensor else from_items(tx, args, kwargs)
+    if items is None:
+        named = {name: without_wide_ints(tx, one) for name, one in kwargs.items()}
+        return graph_call(tx, function, [without_wide_ints(tx, one) for one in args], named)
+    return items
 
 
 @ROWS.call(torch.Tensor.new_tensor)
@@ -105,6 +108,11 @@ def new_tensor(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
     return items
 
 
+def _is_scalar(tx: TraceContext, args: tuple[Tracker, ...]) -> bool:
+    cls = args[0].realize().python_type if len(args) == 1 else object
+    return cls in tx.registry[CONVERSIONS] and cls.__name__ in _TYPES
+
+
 def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
     tracker = tracker.realize()
     if tracker.python_type in tx.registry[CONVERSIONS]:
@@ -114,3 +122,11 @@ def _holds_scalar(tx: TraceContext, tracker: Tracker) -> bool:
 
 for _function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
     _register(_function)
+
+
+@ROWS.call(torch.asarray)
+def asarray(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+    """`torch.asarray(scalar)` of numpy, which is `torch.tensor(scalar)`; of anything else it may share memory, and breaks the graph."""
+    if not _is_scalar(tx, args) or kwargs.keys() - {"device"}:
+        raise GraphBreak(TENSOR_INTERNALS, "torch.asarray")
+    return _make(tx, torch.tensor, args, kwargs)
