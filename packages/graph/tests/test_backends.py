@@ -21,7 +21,7 @@ from framesmith.graph import (
     register_backend,
 )
 from framesmith.graph.backends import backend
-from framesmith.graph.running.failed_graphs import describe_graph
+from framesmith.graph.running.failed_graphs import describe_graph, graph_folder
 from framesmith.guards.sources.roots import Local
 
 X, P, N = Local("x"), Local("p"), Local("n")
@@ -229,6 +229,67 @@ def test_a_backend_that_raises_is_named():
         compiled_by(broken, layer)
     assert isinstance(caught.value.original, KeyError)
     assert torch.is_grad_enabled()
+
+
+def of_one(module):
+    return module.forward
+
+
+def of_settings(module, examples, *, mode):
+    return module.forward
+
+
+@pytest.mark.parametrize(
+    ("broken", "settings", "step"),
+    [
+        (of_one, {}, r"take what it is called with: \(graph_module, example_inputs\)$"),
+        (
+            of_one,
+            {"mode": "a"},
+            r"\(graph_module, example_inputs, mode=...\); mode=... because compile\(\) got it$",
+        ),
+        (
+            of_settings,
+            {"mode": "a", "backend_options": {"b": 1}},
+            r"\(graph_module, example_inputs, mode=..., options=...\); mode=... and options=... because compile\(\) got them$",
+        ),
+    ],
+)
+def test_a_backend_of_another_signature_is_told_what_it_gets(broken, settings, step):
+    with pytest.raises(BackendFailed, match="next step: .*" + step) as caught:
+        compiled_by(broken, layer, **settings)
+    assert "saved in" not in str(caught.value)
+
+
+def test_a_type_error_inside_of_a_backend_is_its_own():
+    def broken(module, examples):
+        return of_one()
+
+    with pytest.raises(BackendFailed, match="saved in .*\nnext step: try backend="):
+        compiled_by(broken, layer)
+
+
+def test_the_newest_graphs_are_kept_in_a_folder_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    graph = fx.Graph()
+    graph.output((graph.placeholder("x"),))
+    module = fx.GraphModule(torch.nn.Module(), graph)
+    saved = [pathlib.Path(describe_graph(module).rpartition(" ")[2]) for _ in range(25)]
+    assert {path.parent for path in saved} == {graph_folder()}
+    assert graph_folder().parent == tmp_path and graph_folder().stat().st_mode & 0o777 == 0o700
+    kept = set(graph_folder().iterdir())
+    assert len(kept) == 20 and saved[-1] in kept
+
+
+def test_no_graph_is_saved_in_a_folder_of_somebody_else(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    graph_folder().symlink_to(elsewhere)
+    graph = fx.Graph()
+    graph.output((graph.placeholder("x"),))
+    assert "saved" not in describe_graph(fx.GraphModule(torch.nn.Module(), graph))
+    assert not list(elsewhere.iterdir())
 
 
 def test_a_failure_names_the_users_lines_and_saves_the_graph():

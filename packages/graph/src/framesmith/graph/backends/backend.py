@@ -6,6 +6,7 @@ the outputs. The captured graph is not changed here.
 
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from types import ModuleType
@@ -112,6 +113,11 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     except Exception as error:
         if is_of_signal_handler(error):
             raise
+        if not _accepts(backend, settings):
+            problem = f"raised {type(error).__name__}: {error}"
+            raise BackendFailed(
+                options.backend_name, problem, error, next_step=_write_signature(settings)
+            ) from error
         problem = f"raised {type(error).__name__}: {error}\n{describe_graph(module)}"
         raise BackendFailed(options.backend_name, problem, error) from error
     if not callable(compiled):
@@ -119,10 +125,29 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
             options.backend_name,
             f"returned {describe_value(compiled)}, when it was given a graph; a backend returns a callable "
             "that takes the graph's inputs and returns the tuple of its outputs",
+            next_step="return such a callable, for example the graph itself: `return graph_module.forward`",
         )
     if options.verify_correctness:
         _compare(options.backend_name, module, compiled, examples)
     return compiled
+
+
+def _accepts(backend: Backend, settings: Mapping[str, object]) -> bool:
+    """Whether the backend can be called with a graph, example inputs and these settings."""
+    try:
+        inspect.signature(backend).bind(None, None, **settings)
+    except TypeError:
+        return False
+    except ValueError:  # one in C that does not say its parameters
+        return True
+    return True
+
+
+def _write_signature(settings: Mapping[str, object]) -> str:
+    named = [f"{name}=..." for name in settings]
+    call = ", ".join(("graph_module, example_inputs", *named))
+    more = f"; {' and '.join(named)} because compile() got {'them' if named[1:] else 'it'}" if named else ""
+    return f"let the backend take what it is called with: ({call}){more}"
 
 
 def require_values(backend: str, result: object, count: int) -> tuple[object, ...]:
@@ -139,6 +164,7 @@ def require_values(backend: str, result: object, count: int) -> tuple[object, ..
         backend,
         f"returned a callable that gave {found}; it has to return a tuple or list with the "
         f"{write_count(count, 'output')} of the graph",
+        next_step="let the callable that the backend returns give that, as `graph_module.forward` does",
     )
 
 

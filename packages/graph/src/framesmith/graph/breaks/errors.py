@@ -1,7 +1,7 @@
 """Errors of this layer that are no graph breaks: mistakes of the user's program, failed backends, bugs of our own."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import Final, final
 
 
 @final
@@ -34,18 +34,25 @@ class NumbersNeeded(Exception):
         super().__init__(f"a number that {operation} reads out of a tensor")
 
 
+_NEXT_STEP: Final = 'try backend="eager" (the captured graph as it is) or backend="aot_eager" (with autograd) to see which part fails'
+
+
 @final
 class BackendFailed(RuntimeError):
-    """The backend raised, or gave back something that cannot be called. `original` is its exception, if any."""
+    """The backend raised, or gave back something that cannot be called. `original` is its exception, if any. `next_step` says what to
+    do; without it, how to find the part that fails."""
 
-    def __init__(self, backend: str, problem: str, original: BaseException | None = None) -> None:
+    def __init__(
+        self,
+        backend: str,
+        problem: str,
+        original: BaseException | None = None,
+        *,
+        next_step: str = _NEXT_STEP,
+    ) -> None:
         self.backend = backend
         self.original = original
-        super().__init__(
-            f"backend {backend!r} {problem}\n"
-            'next step: try backend="eager" (the captured graph as it is) or backend="aot_eager" (with autograd) '
-            "to see which part fails"
-        )
+        super().__init__(f"backend {backend!r} {problem}\nnext step: {next_step}")
 
 
 @final
