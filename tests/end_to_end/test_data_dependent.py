@@ -282,3 +282,12 @@ def test_a_function_that_is_in_no_module_is_in_the_graph(fullgraph):
     )
     for found, expected in zip(compiled(x), f(x), strict=True):
         assert torch.equal(found, expected)
+
+
+def test_an_index_that_only_the_running_graph_knows_is_named():
+    def subscript(x, items):
+        return items[: (x * 2).long()[0]], x + 1
+
+    with pytest.raises(frontend.FullGraphError, match="an index is needed, and it is int u0"):
+        frontend.compile(subscript, backend="eager", fullgraph=True)(torch.ones(2), [1, 2, 3])
+    check(subscript, torch.ones(2), [1, 2, 3])

@@ -3,6 +3,8 @@
 C code needs both, to subscript and to search in containers.
 """
 
+from framesmith.graph import GraphBreak
+from framesmith.graph.breaks.break_kinds import UNBACKED_GUARD
 from framesmith.guards.class_lookup import defines
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -30,6 +32,8 @@ def index_of(tx: TraceContext, value: Tracker, message: str | None = None) -> in
         known = result.as_python_constant()
         assert isinstance(known, int)
         return known
+    if result.python_type is int and result.is_run_time_number:
+        raise GraphBreak(UNBACKED_GUARD, f"an index is needed, and it is {result.describe()}")
     return value.unsupported("use as an index")
 
 
