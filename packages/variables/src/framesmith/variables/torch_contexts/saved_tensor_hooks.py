@@ -1,7 +1,6 @@
-"""`torch.autograd.graph.disable_saved_tensors_hooks`, which is Python code around these functions in C: whether hooks of saved tensors
-may be pushed.
+"""Whether hooks of saved tensors may be pushed, which `torch.autograd.graph.disable_saved_tensors_hooks` turns.
 
-Nothing in a graph pushes any, so that the setting is no node: the trace turns it, and the entry does behind its graph where it ends in
+That is Python code around these functions in C, and is traced. Nothing in a graph pushes any, so that the setting is no node: the trace turns it, and the entry does behind its graph where it ends in
 such a block. Pushing hooks breaks the graph.
 """
 
