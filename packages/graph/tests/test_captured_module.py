@@ -4,6 +4,7 @@ import copy
 import gc
 import operator
 import pickle
+import sys
 import weakref
 
 import pytest
@@ -197,3 +198,22 @@ def test_a_failure_is_found_in_its_stretch(place):
     )
     known = found[1].known.items()
     assert all(torch.equal(found[0].known[number], value) for number, value in known)
+
+
+def test_operators_of_python_are_written_as_such():
+    recorder = Recorder()
+    with recorder:
+        x = recorder.tensor_input(Local("x"), X)
+        last = recorder.call("call_function", operator.neg, (x,))
+        for function, other in ((operator.sub, -1), (operator.truediv, -2.0), (operator.getitem, (0, None))):
+            last = recorder.call("call_function", function, (last, other))
+        last = recorder.call("call_function", operator.lt, (last, -0.25))
+        compiled = recorder.finish([last])
+    calls = []
+    sys.setprofile(lambda frame, event, called: calls.append(called) if event == "c_call" else None)
+    try:
+        (found,) = compiled.call(X)
+    finally:
+        sys.setprofile(None)
+    assert torch.equal(found, (-X - -1)[0, None] / -2.0 < -0.25)
+    assert not any(getattr(one, "__module__", None) == "_operator" for one in calls)

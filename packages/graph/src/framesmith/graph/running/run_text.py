@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, final
 
 from torch import fx
+from torch.fx.graph import magic_methods
 
 from framesmith.graph.running.stretch_calls import SharedStretch, StretchCall
 
@@ -94,6 +95,9 @@ class RunText:
                 raise NotWritable(node.target)
             return f"{node.name} = self.{node.target}"
         args = [self._value(one) for one in node.args]
+        written = None if node.op != "call_function" or node.kwargs else _write_operator(node, args)
+        if written is not None:
+            return written
         args += [f"{key}={self._value(value)}" for key, value in node.kwargs.items()]
         if node.op == "call_method":
             if not str(node.target).isidentifier() or not node.args or not isinstance(node.args[0], fx.Node):
@@ -131,6 +135,18 @@ class RunText:
             name = self._names[id(value)] = f"{self._prefix}{len(self._names)}"
             self.globals[name] = value
         return name
+
+
+def _write_operator(node: fx.Node, args: Sequence[str]) -> str | None:
+    """A function of `operator` as Python's operator, which is a call less; None for any other function."""
+    if getattr(node.target, "__module__", None) != "_operator":
+        return None
+    name = getattr(node.target, "__name__", "")
+    if name == "setitem":
+        return f"{args[0]}[{args[1]}] = {args[2]}; {node.name} = None"
+    # not those in place: such a statement binds its operand to the result, also where that is another object
+    form = magic_methods.get(name)
+    return None if form is None else f"{node.name} = {form.format(*args)}"
 
 
 def _holds_nodes(values: Iterable[object]) -> bool:
