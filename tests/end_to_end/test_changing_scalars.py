@@ -326,3 +326,50 @@ def test_arithmetic_that_warns_does_so_in_each_call(text, values):
                 result = call(torch.ones(1), kind(value))[1]
             found.append((type(result), repr(result), [str(one.message) for one in caught]))
         assert found[0] == found[1]
+
+
+DATA = [
+    "[1, 2.5]",
+    "[n, 2]",
+    "n",
+    "True",
+    "[[1], [2]]",
+    "()",
+    "1j",
+    "[True, False]",
+    "[v, 1]",
+    "x.numpy()",
+    "x.numpy().sum()",
+    "np.ones(2)",
+    "x",
+    "[x[0], 1]",
+    "[np.float32(1)]",
+    "y",
+]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("more", ["", ", dtype=torch.float64", ", device='cpu'", ", copy=True"])
+@pytest.mark.parametrize("data", DATA)
+def test_asarray_is_as_in_eager(data, more, backend):
+    function = eval(f"lambda x, y, n, v: (torch.asarray({data}{more}), x * 2)", NAMES)
+    compiled = frontend.compile(function, backend=backend)
+    for number in (1, 2, 3, 5):
+        found = []
+        for call in (function, compiled):
+            x, y = torch.arange(3.0) + number, torch.ones(2, requires_grad=True)
+            try:
+                result = call(x, y, number, number / 3)[0]
+                is_shared = result.data_ptr() == x.data_ptr()
+                found.append((result.dtype, result.tolist(), result.requires_grad, is_shared, result is x))
+            except TypeError as error:
+                found.append(str(error))
+        assert found[0] == found[1]
+
+
+def test_asarray_breaks_nothing():
+    compiled = frontend.compile(
+        lambda x, n: torch.asarray([1.0, n]) + torch.asarray(x.numpy()), backend="eager", fullgraph=True
+    )
+    for number in (1, 2, 3):
+        assert compiled(torch.ones(2), number).tolist() == [2, number + 1]

@@ -206,6 +206,7 @@ PROGRAMS = {
     "ComputedNumber": (lambda x, n: x * (n[0] * 2.0), X, [1.5]),
     "ChangingScalar": (lambda x, n: x * n[0], X, [numpy.float64(1.5)]),
     "ScalarConversion": (lambda x, n: x * n[0].item(), X, [numpy.float64(1.5)]),
+    "ScalarMethod": (lambda x, n: x * n[0].astype(float), X, [numpy.float64(1.5)]),
     "SubclassTensor": (lambda x: (x.as_subclass(Labelled) + x).as_subclass(torch.Tensor), X),
     "NewWrapper": (lambda x: Tagged(x, "tag").elem + x, X),
     "ArrayTracker": (lambda x, a: x + a.shape[0], X, numpy.ones(2)),

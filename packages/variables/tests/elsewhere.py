@@ -19,7 +19,7 @@ _FRAMES = "exists only while frames are run"
 _GRAPH = "its value comes out of the graph"
 _CONTEXT = "entered and left by the graph"
 IN_PROGRAMS = {
-    "TensorTracker": _GRAPH, "TensorMethod": _GRAPH, "SymbolicNumber": _GRAPH, "ComputedNumber": _GRAPH, "ChangingScalar": _GRAPH, "ScalarConversion": _GRAPH, "ArrayTracker": _GRAPH, "ArrayMethod": _GRAPH, "SubclassTensor": _GRAPH, "NewWrapper": _GRAPH,
+    "TensorTracker": _GRAPH, "TensorMethod": _GRAPH, "SymbolicNumber": _GRAPH, "ComputedNumber": _GRAPH, "ChangingScalar": _GRAPH, "ScalarConversion": _GRAPH, "ScalarMethod": _GRAPH, "ArrayTracker": _GRAPH, "ArrayMethod": _GRAPH, "SubclassTensor": _GRAPH, "NewWrapper": _GRAPH,
     "Conversion": _GRAPH, "ComputedConversion": _GRAPH, "UnknownRange": _GRAPH, "DeferredText": _GRAPH,
     "UnspecializedValue": "made where a value changed too often",
     "TorchGeneratorTracker": "an input of the graph",

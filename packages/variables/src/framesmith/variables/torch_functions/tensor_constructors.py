@@ -7,7 +7,10 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import TENSOR_INTERNALS, UNSUPPORTED_ARGUMENT
+from framesmith.guards.words import with_article
+from framesmith.variables.builtin_types.lists import ListTracker
 from framesmith.variables.builtin_types.sequences import reaches_itself
+from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Table
 from framesmith.variables.core.rows import Rows
@@ -126,7 +129,22 @@ for _function in (torch.tensor, torch.as_tensor, torch.scalar_tensor):
 
 @ROWS.call(torch.asarray)
 def asarray(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`torch.asarray(scalar)` of numpy, which is `torch.tensor(scalar)`; of anything else it may share memory, and breaks the graph."""
-    if not _is_scalar(tx, args) or kwargs.keys() - {"device"}:
-        raise GraphBreak(TENSOR_INTERNALS, "torch.asarray")
-    return _make(tx, torch.tensor, args, kwargs)
+    """`torch.asarray(data)` of numbers and lists of them, as by `torch.tensor`, and of arrays of numpy, as by `torch.as_tensor`. A tensor
+    may come back as it is, or detached, and breaks the graph."""
+    given = args[0].realize() if len(args) == 1 else None
+    if given is None or kwargs.keys() - {"device", "dtype"}:
+        raise GraphBreak(TENSOR_INTERNALS, "torch.asarray()")
+    if type(given) in tx.registry[TENSOR_SOURCES]:
+        return _make(tx, torch.as_tensor, args, kwargs)
+    if _is_scalar(tx, args) or _holds_numbers(given):
+        return _make(tx, torch.tensor, args, kwargs)
+    raise GraphBreak(TENSOR_INTERNALS, f"torch.asarray() of {with_article(given.describe())}")
+
+
+def _holds_numbers(value: Tracker) -> bool:
+    """Whether it is a number of Python, or a list or tuple with nothing else at any depth."""
+    value = value.realize()
+    if isinstance(value, ListTracker | TupleTracker) and value.python_type in (list, tuple):
+        return not reaches_itself(value) and all(map(_holds_numbers, value.items))
+    is_number = isinstance(value, Constant) or value.is_run_time_number
+    return is_number and value.python_type in (bool, int, float, complex)
