@@ -17,6 +17,7 @@ import torch
 
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import class_name, static_lookup
+from framesmith.guards.imported import is_imported
 from framesmith.guards.kinds import EqualTo, Identical
 from framesmith.guards.sources import Attribute, CallResult, Pinned
 from framesmith.variables.callables.early_calls import may_see_changes
@@ -25,6 +26,7 @@ from framesmith.variables.callables.partials import PartialTracker
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core.base import Arguments, Keywords, PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.raising import raise_observed
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.core.rows import Rows
 
 ROWS: Final = Rows()
@@ -48,6 +50,9 @@ class _RealCalls(threading.local):
 _real_calls: Final = _RealCalls()
 _PROMISE: Final = "_dynamo_marked_constant"
 """The attribute that `torch.compiler.assume_constant_result` sets."""
+_ONLY_COMPUTING: Final = frozenset({("einops.einops", "_reconstruct_from_shape_uncached")})
+"""Cached functions of libraries, by module and name, that compute their results of their arguments alone; these are not changed, and who
+asks for them does not ask for the counters of the cache."""
 _MOST_MADE: Final = 256  # of traces that came to nothing
 
 
@@ -57,6 +62,7 @@ class CachedFunctionTracker(Tracker):
 
     A call whose result is stored runs no code. For any other the real call is made while tracing. That is right only
     as long as no change waits for its replay that the called code could see: else a miss breaks the graph.
+    A function that `only_computes` is traced instead where a number that varies is among its arguments.
     """
 
     def __init__(self, value: Callable[..., object], source: Source) -> None:
@@ -71,6 +77,11 @@ class CachedFunctionTracker(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The stored result, or the result of the real call, as an existing value read from the cache."""
+        if only_computes(self.value) and any(one.is_run_time_number for one in reachable(args).values()):
+            function: object = vars(self.value)["__wrapped__"]
+            return tx.wrap(
+                function, Attribute(Pinned(self.value, self.describe()), "__wrapped__")
+            ).begin_call(tx, args, kwargs)
         # the cache keys by the very arguments, so they have to be known
         positional = [self._known(tx, argument.realize()) for argument in args]
         keywords = {name: self._known(tx, argument.realize()) for name, argument in kwargs.items()}
@@ -214,6 +225,15 @@ class CachedFunctionTracker(Tracker):
     def describe(self) -> str:
         """`cached function f`."""
         return f"cached function {getattr(self.value, '__qualname__', '?')}"
+
+
+def only_computes(cached: object) -> bool:
+    """Whether a cached function is known to compute: tracing it gives what its cache does, for sizes that vary as well."""
+    function = vars(cached).get("__wrapped__")
+    if type(function) is not FunctionType:
+        return False
+    place = (function.__module__, function.__qualname__)
+    return place in _ONLY_COMPUTING and is_imported(function)
 
 
 @final
