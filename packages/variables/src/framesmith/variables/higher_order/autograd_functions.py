@@ -4,13 +4,14 @@ That is correct if both only compute, or write to arguments that they mark as di
 autograd (and AOTAutograd) treats it as in eager. To check that, both are traced first, into a graph that is discarded: this guards
 everything they read, and finds side effects, tensors they get from elsewhere, and whatever else cannot be captured.
 The values that `backward` reads are those of the time of the call, also for a backend that compiles it. Both run before the changes of
-the trace are replayed, so what they read must not be changed by it (`state_reads`).
+the trace are replayed, so what they read must not be changed by it (`state_reads`). A call that autograd keeps nothing of is traced
+as `forward` alone (`undifferentiated`).
 """
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from types import BuiltinFunctionType
-from typing import Final, Protocol, final
+from typing import Final
 
 import torch
 from torch import fx
@@ -38,6 +39,12 @@ from framesmith.variables.graph_nodes.arguments import exact_target
 from framesmith.variables.graph_nodes.graph_values import GraphValue, graph_arguments
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.higher_order.state_reads import StateReads
+from framesmith.variables.higher_order.undifferentiated import (
+    Context,
+    Differentiable,
+    keeps_nothing,
+    trace_forward,
+)
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -55,46 +62,6 @@ FUNCTION_KIND = register(
         "Pass every tensor as an argument, and keep everything else outside of the function.",
     )
 )
-
-
-class Differentiable(Protocol):
-    """The methods of a `torch.autograd.Function` that are called here."""
-
-    def forward(self, *args: object) -> object:
-        """Compute the result."""
-        ...
-
-    def setup_context(self, ctx: object, inputs: object, output: object) -> None:
-        """Save what `backward` needs, where `forward` gets no context."""
-        ...
-
-    def backward(self, ctx: object, *gradients: object) -> object:
-        """Compute the gradients of the arguments."""
-        ...
-
-
-@final
-class Context:
-    """Replaces the `ctx` of a function while it is checked. Other methods and attributes break the graph."""
-
-    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
-        self.needs_input_grad = needs_input_grad
-        self.saved_tensors: tuple[object, ...] = ()
-        self.dirty: tuple[object, ...] = ()
-
-    def save_for_backward(self, *tensors: object) -> None:
-        """Set `saved_tensors`, as torch does."""
-        self.saved_tensors = tensors
-
-    def mark_dirty(self, *tensors: object) -> None:
-        """Note the arguments that `forward` changes, as torch does."""
-        self.dirty = tensors
-
-    def mark_non_differentiable(self, *tensors: object) -> None:
-        """Do nothing: only autograd needs it, when the real function runs."""
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Do nothing: only autograd needs it, when the real function runs."""
 
 
 def run_both_passes(
@@ -126,7 +93,8 @@ _APPLY: Final = getattr(_STORED, "__func__", _STORED)
 
 @ROWS.call(_APPLY)
 def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """`Function.apply(*args)`: one node, once `_trace_and_discard` has found that the function only computes."""
+    """`Function.apply(*args)`: one node, once `_trace_and_discard` has found that the function only computes; the operations of
+    `forward` where `backward` can never run."""
     cls = function.as_python_constant()
     if not isinstance(cls, type) or not issubclass(cls, Function):
         return function.unsupported("apply()")
@@ -142,6 +110,14 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)}.apply() with keywords")
     _refuse_rules(tx, function, cls)
     operands = [argument.realize() for argument in args]
+    # torch asks in the same way whether `forward` gets the context.
+    setup = cls.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
+    if keeps_nothing(tx, operands):
+
+        def refuse(reason: str) -> GraphBreak:
+            return GraphBreak(FUNCTION_KIND, f"{class_name(cls)} {reason}")
+
+        return trace_forward(tx, function, operands, setup, refuse)
     functions = {place: _function_of(tx, operand) for place, operand in enumerate(operands)}
     held = {place: one for place, one in functions.items() if one is not None}
     for place, operand in enumerate(operands):
@@ -150,7 +126,7 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
     # What the check lifts into its nested graph is an input of this one, and goes with a roll-back.
     marker = tx.graph.marker()
     try:
-        reads, writes, mark = _trace_and_discard(tx, function, cls, operands)
+        reads, writes, mark = _trace_and_discard(tx, function, cls, operands, setup)
     except GraphBreak:
         tx.graph.rollback(marker)
         raise
@@ -216,7 +192,7 @@ def make_node_target(
 
 
 def _trace_and_discard(
-    tx: TraceContext, function: Tracker, cls: type[Function], operands: Sequence[Tracker]
+    tx: TraceContext, function: Tracker, cls: type[Function], operands: Sequence[Tracker], setup: bool
 ) -> tuple[StateReads, bool, Callable[[fx.Node], None]]:
     """Trace the function and discard the recording; returns what it reads, whether it changes arguments, and what marks the node as
     one that draws random numbers. Breaks the graph where it does more than compute, or than to write to what it marks as dirty."""
@@ -228,8 +204,6 @@ def _trace_and_discard(
     versions, forms = [fake._version for fake in counted], [_form(one.fake) for one in tensors]
     # Else `backward` is never called, and may be missing.
     differentiated = torch.is_grad_enabled() and any(needs)
-    # torch asks in the same way whether `forward` gets the context.
-    setup = cls.setup_context is not getattr(Function, "setup_context")  # noqa: B009  # unknown to typing
     given = (
         function,
         TupleTracker([Constant(need) for need in needs]),
