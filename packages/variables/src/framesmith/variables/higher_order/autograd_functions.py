@@ -1,6 +1,6 @@
 """`torch.autograd.Function`: a call of `apply` is one node, which runs the user's `forward` and `backward` as they are.
 
-That is correct if both only compute, or write to arguments that they mark as dirty: then the graph may hold the class itself, and
+That is correct if both only compute, or write to arguments (marked as dirty or not): then the graph may hold the class itself, and
 autograd (and AOTAutograd) treats it as in eager. To check that, both are traced first, into a graph that is discarded: this guards
 everything they read, and finds side effects, tensors they get from elsewhere, and whatever else cannot be captured.
 The values that `backward` reads are those of the time of the call, also for a backend that compiles it. Both run before the changes of
@@ -56,8 +56,8 @@ FUNCTION_KIND = register(
         "unsupported-autograd-function",
         "a torch.autograd.Function that is more than a computation on its arguments",
         "The graph holds the function as a whole and may run it at another time: forward and backward may neither have "
-        "side effects, nor change other tensors than arguments that are marked as dirty, nor use tensors that are no arguments, nor read "
-        "what the compiled function has changed. A backend that differentiates the graph runs backward at once, which has to give gradients "
+        "side effects, nor change or use tensors that are no arguments, nor read what the compiled function has changed. A "
+        "backend that differentiates the graph runs backward at once, which has to give gradients "
         "of the arguments.",
         "Pass every tensor as an argument, and keep everything else outside of the function.",
     )
@@ -66,8 +66,8 @@ FUNCTION_KIND = register(
 
 def run_both_passes(
     function: Differentiable, needs: tuple[bool, ...], args: Sequence[object], setup: bool, backward: bool
-) -> tuple[object, tuple[object, ...], object]:
-    """Call forward and backward, and return what they give, and what is marked as changed; this function is traced to check them."""
+) -> tuple[object, object]:
+    """Call forward and backward, and return what they give; this function is traced to check them."""
     context = Context(needs)
     # Autograd runs `forward` without gradients, and `backward` too, unless `create_graph=True` is given.
     with torch.no_grad():
@@ -80,8 +80,8 @@ def run_both_passes(
             # The structure that autograd gives: one gradient for each result, none for what is no tensor.
             outputs = output if isinstance(output, tuple) else (output,)
             gradients = [torch.ones_like(one) if isinstance(one, torch.Tensor) else None for one in outputs]
-            return output, context.dirty, function.backward(context, *gradients)
-    return output, context.dirty, None
+            return output, function.backward(context, *gradients)
+    return output, None
 
 
 _UNCHANGING: Final = (Constant, GraphValue, TupleTracker)
@@ -195,7 +195,7 @@ def _trace_and_discard(
     tx: TraceContext, function: Tracker, cls: type[Function], operands: Sequence[Tracker], setup: bool
 ) -> tuple[StateReads, bool, Callable[[fx.Node], None]]:
     """Trace the function and discard the recording; returns what it reads, whether it changes arguments, and what marks the node as
-    one that draws random numbers. Breaks the graph where it does more than compute, or than to write to what it marks as dirty."""
+    one that draws random numbers. Breaks the graph where it does more than compute, or than to write to arguments."""
     tensors = [operand for operand in operands if isinstance(operand, TensorTracker)]
     needs = tuple(isinstance(one, TensorTracker) and one.fake.requires_grad for one in operands)
     # the version counter of a tensor grows with each in-place change
@@ -237,8 +237,7 @@ def _trace_and_discard(
     if len(counted) < len(tensors) and recording.may_write():  # those of inference mode have no counter
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} may change a tensor of inference mode")
     assert isinstance(result, TupleTracker)
-    _, dirty, gradients = (one.realize() for one in result.items)
-    _check_writes(cls, written, dirty)
+    gradients = result.items[1].realize()
     if forms != [_form(one.fake) for one in tensors]:  # the node would change it once more
         raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes the form of a tensor")
     if differentiated and not tx.graph.runs_as_captured:
@@ -251,13 +250,6 @@ def _trace_and_discard(
             FUNCTION_KIND, f"{class_name(cls)} uses a tensor or symbolic number that is no argument"
         )
     return reads, bool(written), lambda node: mark_draws(node, recording.body.graph, results)
-
-
-def _check_writes(cls: type[Function], written: Sequence[torch.Tensor], dirty: Tracker) -> None:
-    """Break the graph where a tensor was written to that the function has not marked."""
-    marked = {id(one.fake) for one in reachable([dirty]).values() if isinstance(one, TensorTracker)}
-    if any(id(fake) not in marked for fake in written):
-        raise GraphBreak(FUNCTION_KIND, f"{class_name(cls)} changes a tensor that it does not mark")
 
 
 def _form(tensor: torch.Tensor) -> tuple[object, ...]:
