@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from torch import fx
 
-from framesmith.graph.backends.detached_writes import writes_past_histories
+from framesmith.graph.backends.detached_writes import writes_past_histories, writes_unseen
 from framesmith.graph.backends.empty_operands import REFUSING_EMPTY, has_empty_operands
 from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
@@ -120,6 +120,10 @@ def why_captured(
         (
             "a tensor that requires gradients is written to past its history",
             lambda: has.has_effects and writes_past_histories(graph, used, start),
+        ),
+        (
+            "gradients are computed where none are outside, of what is written to past its history",
+            lambda: has.has_effects and has.has_gradients and writes_unseen(graph, used, start),
         ),
         (
             "a view of an input that is written to is returned, and its sizes vary",

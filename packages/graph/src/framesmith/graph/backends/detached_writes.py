@@ -7,7 +7,7 @@ An optimizer goes over a parameter without a gradient, and decays one whose grad
 Under `torch.no_grad()` it is told that nothing is differentiated.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import torch
 from torch import fx
@@ -26,14 +26,7 @@ def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient
         return False
     leaves = [entry.node for entry in used if _is_leaf(entry.value)]
     apart = [node for node in leaves if not any(map(is_differentiated, node.users))]
-    memory = all_storages(apart)
-    records = start.grad
-    for node in graph.nodes if memory else ():
-        if node.target is torch._C._set_grad_enabled:
-            records = bool(node.args[0])
-        elif records and not memory.isdisjoint(memories_written_by(node)):
-            return True
-    return False
+    return _writes_where_recorded(graph, all_storages(apart), start)
 
 
 def _is_leaf(value: object) -> bool:
@@ -41,3 +34,23 @@ def _is_leaf(value: object) -> bool:
         return False
     with torch._C.DisableTorchFunction():  # no subclass is asked
         return value.is_leaf and value.requires_grad
+
+
+def writes_unseen(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
+    """Whether a graph that begins without gradients, and computes some itself, writes to an input that requires them where they are on:
+    through `data` or a detached view. AOTAutograd gives the graph that input without its requirement."""
+    if start.grad or not any(graph.find_nodes(op="call_function", target=torch.autograd.grad)):
+        return False
+    memory = all_storages(entry.node for entry in used if is_differentiated(entry.node))
+    return _writes_where_recorded(graph, memory, start)
+
+
+def _writes_where_recorded(graph: fx.Graph, memory: Set[int], start: Ambient) -> bool:
+    """Whether one of these memories is written to where the gradient mode is on."""
+    records = start.grad
+    for node in graph.nodes if memory else ():
+        if node.target is torch._C._set_grad_enabled:
+            records = bool(node.args[0])
+        elif records and not memory.isdisjoint(memories_written_by(node)):
+            return True
+    return False
