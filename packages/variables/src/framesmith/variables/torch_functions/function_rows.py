@@ -54,6 +54,8 @@ _BUILTIN_NAMESPACES: Final = (
 )
 _PYTHON_MODULES: Final[tuple[ModuleType, ...]] = (torch.functional, torch.nn.functional)
 
+_QUESTIONS: Final = ("_canonical_mask", "_none_or_dtype")
+"""Functions of those modules that ask about a mask, which there may not be: they are traced as any function of the program."""
 _RECURRENT: Final = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 # AOTAutograd makes a graph without writes, for which torch has no rule (SGD, Adagrad), or none with an empty list (Adam).
 _FUSED_STEPS: Final = ("_fused_sgd_", "_fused_adagrad_", "_fused_adam_", "_fused_adamw_")
@@ -147,7 +149,7 @@ def _install() -> None:
         record_function(ROWS, function)  # type: ignore[arg-type]  # builtin functions, see `_builtins_by_name`
     for module in _PYTHON_MODULES:
         for value in dict.fromkeys(v for v in vars(module).values() if isinstance(v, FunctionType)):
-            if _lives_in(value, module):
+            if _lives_in(value, module) and value.__name__ not in _QUESTIONS:
                 record_function(ROWS, value)
 
 
