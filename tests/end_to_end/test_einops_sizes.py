@@ -34,7 +34,9 @@ class Counted:
 @pytest.mark.parametrize("shapes", [SHAPES[:4] + SHAPES[5:6], SHAPES])
 def test_sizes_that_vary_are_symbolic(name, shapes):
     if name == "reduced" and len(shapes) == len(SHAPES):
-        shapes = [shape for shape in shapes if 0 not in shape]  # no maximum of nothing: AOTAutograd is not asked
+        shapes = [
+            shape for shape in shapes if 0 not in shape
+        ]  # no maximum of nothing: AOTAutograd is not asked
     backend, program = Counted(), PROGRAMS[name]
     compiled = frontend.compile(program, backend=backend, fullgraph=True)
     for shape in shapes:

@@ -53,6 +53,7 @@ from framesmith.graph.inputs.lasting_inputs import mark_lasting_inputs
 from framesmith.graph.nodes.arguments import EXAMPLE, example
 from framesmith.graph.operations.purity import IMPURE
 from framesmith.graph.options import BackendCall, GraphOptions
+from framesmith.graph.passes.autocast_switches import drop_idle_switches
 from framesmith.graph.passes.outline import Group, outline
 from framesmith.graph.passes.prune import (
     collapse_grad_switches,
@@ -127,6 +128,7 @@ def close(
     result.meta[EXAMPLE] = tuple(example(node) for node in returned)
     drop_dead_nodes(graph)
     collapse_grad_switches(graph, ambient.grad)
+    drop_idle_switches(graph, ambient)
     if reliance is not None and reliance.is_certain:
         use_plain_numbers(graph, set(kept) - set(outputs))
     return tuple(distinct.index(node) for node in outputs)
