@@ -22,7 +22,7 @@ from framesmith.frontend.new_objects import add_made, check_made
 from framesmith.frontend.options import TracePolicy, current_config
 from framesmith.frontend.reports import GOES_ON, report_bug
 from framesmith.frontend.tracing.replanning import TraceManner
-from framesmith.graph.environment.ambient import leave_blocks
+from framesmith.graph.environment.ambient import undo_blocks
 from framesmith.graph.inputs.leaf_inputs import restored_marks
 from framesmith.graph.running.failures import Failures, GraphFailed, Replay, Unrecoverable
 from framesmith.guards import Scope, Source
@@ -90,7 +90,7 @@ class Recovery:
         self.failures.start.restore(blocks=False)  # torch's switches, as they were when the graph began
         with restored_marks(self._read_inputs(scope), failure.before) if failure.before else nullcontext():
             found = self.failures.find(error, lambda: self._read_inputs(scope))
-            leave_blocks(0 if found is None else found.blocks)
+            undo_blocks(0 if found is None else found.blocks)
             partial = None if found is None else partial_of(found.step)
         if found is None or partial is None:
             raise Unrecoverable

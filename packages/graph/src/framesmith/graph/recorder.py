@@ -470,7 +470,8 @@ class Recorder:
             given = (module, groups, used, written, self._start, context, self._reliance)
             made = finishing.call_backend(self.options, *given)
         call = finishing.adapt_call(made, module, self.options.backend_name, used, written)
-        call, failures = as_inference_tensors(call, module, self._start), Failures(module, self._start)
+        call = as_inference_tensors(call, module, self._start)
+        failures = Failures(module, self._start, self.options.runs_as_captured)
         return CompiledSubgraph(
             call=failures.watch(restore_histories(call, dead, used), self.options),
             inputs=tuple(entry.source for entry in used),

@@ -82,3 +82,11 @@ def _count_nesting() -> int:
     """The number of autocast blocks that this thread has entered; torch has no other way to ask."""
     torch.autocast_increment_nesting()
     return torch.autocast_decrement_nesting()
+
+
+def undo_blocks(entered: int) -> None:
+    """Undo what a graph that raised did to blocks of autocast: it had entered so many more than it had left; with a negative number it
+    had left such as were open when it began."""
+    leave_blocks(entered)
+    for _ in range(-entered):
+        torch.autocast_increment_nesting()

@@ -86,16 +86,19 @@ class FailedOperation:
     known: Known | None
     began: bool
     blocks: int
-    """The autocast blocks that the graph has left open; those of the caller differ from call to call."""
+    """The autocast blocks that the graph has left open, negative if it has left some of those that were open; those of the caller differ
+    from call to call."""
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Failures:
-    """What an entry keeps in case its graph raises. `start`: the state of torch's switches when the graph begins."""
+    """What an entry keeps in case its graph raises. `start`: the state of torch's switches when the graph begins; `may_be_copied`: the
+    backend runs the captured operations, perhaps by a copy of the module."""
 
     module: fx.GraphModule
     start: Ambient
+    may_be_copied: bool = False
     draws: Draws = field(default_factory=Draws)
 
     def watch(
@@ -124,6 +127,9 @@ class Failures:
                 return self._failure(set(found), known, error)
         if not isinstance(error, Exception):
             return None  # no operation raises it when it runs again
+        # A copy wrote and drew as it went, other than what is compiled, which writes at its end: nothing may run a second time.
+        if self.may_be_copied and any(map(changes, self._nodes())):
+            return None
         done = self._try_out(inputs())
         return None if done is None else self._failure(done, None, error)
 
