@@ -66,7 +66,9 @@ def in_two_blocks(x, index, log, block):
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    "program", [fails_behind, handler_of_the_block, handled_behind, in_two_blocks], ids=lambda one: one.__name__
+    "program",
+    [fails_behind, handler_of_the_block, handled_behind, in_two_blocks],
+    ids=lambda one: one.__name__,
 )
 def test_what_came_before_has_happened(program, backend, block):
     def run(function):

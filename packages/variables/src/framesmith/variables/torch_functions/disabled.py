@@ -1,7 +1,7 @@
 """Functions that torch itself excludes from capture, or that import on first use, and annotations without an effect."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Final, final
 
@@ -121,17 +121,24 @@ def _may_hold_twice(tx: TraceContext, operands: Sequence[Tracker]) -> bool:
 for _method in ("zero_grad", "state_dict"):
     _trace_anyway(getattr(torch.optim.Optimizer, _method))
 _trace_anyway(torch.optim.Optimizer.add_param_group, _may_hold_twice)
-for _kind in vars(torch.optim).values():
-    if isinstance(_kind, type) and "_init_group" in vars(_kind):
-        _trace_anyway(vars(_kind)["_init_group"])
 
 
+def _trace_each(functions: Iterable[Callable[..., object]]) -> None:
+    """Trace several functions; one may stand in several classes, each time in another wrapper of torch's compiler."""
+    distinct = {id(getattr(one, "__wrapped__", one)): one for one in functions}
+    for function in distinct.values():
+        _trace_anyway(function)
+
+
+_OPTIMIZERS: Final = [one for one in vars(torch.optim).values() if isinstance(one, type)]
+_trace_each(vars(one)["_init_group"] for one in _OPTIMIZERS if "_init_group" in vars(one))
 # The fused step is a plain function in the optimizer's module, named after its class.
-for _kind in vars(torch.optim).values():
-    if isinstance(_kind, type) and _kind.__module__.startswith("torch.optim."):
-        _fused = getattr(sys.modules[_kind.__module__], f"_fused_{_kind.__name__.lower()}", None)
-        if _fused is not None:
-            _trace_anyway(_fused)
+_FUSED: Final = [
+    getattr(sys.modules[one.__module__], f"_fused_{one.__name__.lower()}", None)
+    for one in _OPTIMIZERS
+    if one.__module__.startswith("torch.optim.")
+]
+_trace_each(one for one in _FUSED if one is not None)
 
 
 def _load_first(function: Callable[[], object]) -> None:
