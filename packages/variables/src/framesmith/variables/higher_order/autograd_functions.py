@@ -45,6 +45,7 @@ from framesmith.variables.higher_order.undifferentiated import (
     keeps_nothing,
     trace_forward,
 )
+from framesmith.variables.symbolic_numbers.changing_scalars import ChangingScalar
 from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = Rows()
@@ -118,6 +119,10 @@ def apply(tx: TraceContext, function: Tracker, *args: Tracker, **kwargs: Tracker
             return GraphBreak(FUNCTION_KIND, f"{class_name(cls)} {reason}")
 
         return trace_forward(tx, function, operands, setup, refuse)
+    # A node has a scalar of numpy as it is, which a number that differs from call to call is not.
+    operands = [
+        Constant(one.as_python_constant()) if isinstance(one, ChangingScalar) else one for one in operands
+    ]
     functions = {place: _function_of(tx, operand) for place, operand in enumerate(operands)}
     held = {place: one for place, one in functions.items() if one is not None}
     for place, operand in enumerate(operands):
