@@ -61,3 +61,31 @@ def test_gradients_of_a_result_with_a_dead_history(program, backend):
     compiled = frontend.compile(program, backend=backend)
     for _ in range(2):
         assert answers(compiled) == answers(program)
+
+
+CHANGED = {
+    "exp": lambda x, w: torch.exp(x @ w).add_(1),
+    "softmax": lambda x, w: torch.softmax(x @ w, -1).mul_(0.5),
+    "sigmoid": lambda x, w: torch.sigmoid(x @ w).sub_(1),
+    "two": lambda x, w: (torch.sigmoid(x @ w).sub_(1), (x @ w).tanh()),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+@pytest.mark.parametrize(
+    "backend", ["aot_eager", lambda module, examples: module.forward], ids=["aot", "own"]
+)
+def test_a_size_that_varies_stays_symbolic_and_is_named_as_in_eager(name, backend):
+    program, weight = CHANGED[name], torch.randn(4, 4, requires_grad=True)
+    compiled = frontend.compile(program, backend=backend, fullgraph=True)
+    for size in (2, 3, 4, 5, 7):
+        messages = []
+        x = torch.randn(size, 4)
+        for function in (program, compiled):
+            result = function(x, weight)
+            first = result[0] if isinstance(result, tuple) else result
+            with pytest.raises(RuntimeError) as raised:
+                first.sum().backward()
+            messages.append(str(raised.value))
+        assert messages[0] == messages[1]
+    assert frontend.explain(compiled)().graph_count == 2

@@ -321,5 +321,14 @@ def test_a_backend_that_computes_something_else_is_found():
         compiled_by(wrong, layer, verify_correctness=True)
 
 
+def test_verify_correctness_takes_nan_for_equal():
+    def roots_of_negative_numbers(recorder):
+        negative = recorder.call("call_function", operator.sub, (recorder.tensor_input(X, VALUE), 1e6))
+        return [recorder.call("call_function", torch.sqrt, (negative,))]
+
+    compiled = compiled_by("aot_eager", roots_of_negative_numbers, verify_correctness=True)
+    assert call(compiled, x=VALUE)[0].isnan().all()
+
+
 def test_verify_correctness_accepts_a_right_one():
     check_gradients(compiled_by("aot_eager", layer, verify_correctness=True), torch.randn(3, 4))

@@ -84,10 +84,11 @@ PROGRAM_TOPICS: Final = (
     ),
     Topic(
         "functions under functools.cache",
-        ("cached function that raises", "functools.cache of the program", "memoized function"),
+        ("cached function that raises", "functools.cache of the program", "memoized function", "einops"),
         (
             ("the stored result, or the real call", "CachedFunctionTracker.begin_call"),
             ("what a call gave or raised while tracing is given once", "cached_functions.finish_call"),
+            ("sizes that vary, in einops", "only_computes"),
         ),
     ),
     Topic(

@@ -178,7 +178,7 @@ def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples:
         torch.set_rng_state(seed)
         found = require_values(name, compiled(*_copies(examples)), len(expected))
     try:
-        torch.testing.assert_close(found, tuple(expected))
+        torch.testing.assert_close(found, tuple(expected), equal_nan=True)
     except AssertionError as error:
         raise BackendFailed(name, f"computes something else than the graph: {error}", error) from error
 

@@ -17,6 +17,7 @@ from framesmith.graph.fakes.histories import backward_errors, find_leaves
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.operations.purity import IMPURE, is_normalization, may_mutate
+from framesmith.graph.options import hint_of
 from framesmith.graph.replacing_backends import Reliance
 
 
@@ -39,10 +40,16 @@ class DeadHistory(torch.autograd.Function):
 @final
 @dataclass(frozen=True, slots=True)
 class DeadResult:
-    """What a backward pass from a result raises, and the inputs of the graph, as nodes, that it would have led to."""
+    """What a backward pass from a result raises, the sizes of the result while tracing, and the inputs of the graph, as nodes, that it
+    would have led to."""
 
     message: str
+    sizes: Sequence[int]
     inputs: Collection[fx.Node]
+
+    def write(self, result: torch.Tensor) -> str:
+        """The message for a result of this call: it names what was changed with its sizes, which are those of the result as a rule."""
+        return self.message.replace(f" {[*self.sizes]}]", f" {[*result.shape]}]")
 
 
 def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, DeadResult]:
@@ -67,8 +74,10 @@ def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, DeadResult]:
     }
     positions, errors = list(examples), backward_errors(list(examples.values()))
     found = {
-        positions[place]: DeadResult(message, _inputs_of(graph, examples[positions[place]]))
-        for place, message in errors.items()
+        position: DeadResult(message, [*map(hint_of, example.shape)], _inputs_of(graph, example))
+        for position, example, message in (
+            (positions[place], examples[positions[place]], message) for place, message in errors.items()
+        )
     }
     if not (passes or found) or reliance.ask():
         return {}
@@ -114,19 +123,19 @@ def restore_histories(
 ) -> Callable[..., tuple[object, ...]]:
     """The call, which takes the values of the inputs in `used`, with a history that raises the message for these results."""
     ends = [
-        (position, one.message, [place for place, entry in enumerate(used) if entry.node in one.inputs])
+        (position, one, [place for place, entry in enumerate(used) if entry.node in one.inputs])
         for position, one in dead.items()
     ]
 
     def run(*values: Any) -> tuple[object, ...]:
         results = list(call(*values))
         with torch.enable_grad():
-            for position, message, places in ends:
+            for position, dead_result, places in ends:
                 result = results[position]
                 assert isinstance(result, torch.Tensor)
                 # The result of a function requires a gradient only if an argument does, and `result` is detached.
                 anchors = [values[place] for place in places] or [torch.empty(0, requires_grad=True)]
-                results[position] = DeadHistory.apply(message, result, *anchors)  # type: ignore[no-untyped-call]  # torch's has no types
+                results[position] = DeadHistory.apply(dead_result.write(result), result, *anchors)  # type: ignore[no-untyped-call]  # torch's has no types
         return tuple(results)
 
     return run if ends else call

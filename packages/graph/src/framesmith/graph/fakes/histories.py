@@ -6,8 +6,10 @@ Fakes are recorded by autograd as real tensors are, so a backward pass over fake
 import functools
 import operator
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
+from torch._subclasses import FakeTensor
 from torch.autograd.graph import Node, get_gradient_edge
 
 from framesmith.graph.operations.data_errors import only_computes
@@ -107,11 +109,19 @@ def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
         return None
     ones = [torch.ones_like(output) for output in outputs]
     try:
-        with torch.autograd.set_detect_anomaly(False):  # its report goes to the standard error stream
+        # its report goes to the standard error stream; the text of an error holds sizes, which must not be fixed for it
+        with torch.autograd.set_detect_anomaly(False), _no_guards(outputs[0]):
             torch.autograd.grad(outputs, leaves, ones, retain_graph=True, allow_unused=True)
     except Exception as error:
         return str(error)
     return None
+
+
+def _no_guards(fake: torch.Tensor) -> AbstractContextManager[object]:
+    """Nothing that is asked of the symbolic numbers of a fake's trace is decided for its entry."""
+    world = fake.fake_mode.shape_env if isinstance(fake, FakeTensor) else None
+    guarded: AbstractContextManager[object] = nullcontext() if world is None else world.suppress_guards()
+    return guarded
 
 
 def has_gaps(leaf: torch.Tensor) -> bool:
