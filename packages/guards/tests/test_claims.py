@@ -330,6 +330,21 @@ def test_a_message_names_the_form_of_a_tensor_and_not_its_elements():
     assert shown == "a Tensor of float32 with shape [2, 3]"
 
 
+def test_a_list_of_tensors_is_shown_without_their_elements():
+    class Equal(type):
+        def __eq__(cls, other):
+            raise AssertionError
+
+        __hash__ = None
+
+    class Own(metaclass=Equal):
+        pass
+
+    assert k.base.show_value([torch.nn.Parameter(torch.ones(3))]) == "[a Parameter of float32 with shape [3]]"
+    assert k.base.show_value((torch.ones(2), 1)) == "(a Tensor of float32 with shape [2], 1)"
+    assert k.base.show_value([Own(), torch.ones(2)]).startswith("[")
+
+
 def test_a_value_is_accepted_where_all_guards_that_fix_it_hold():
     source = Local("i")
     held = [k.IteratorHasAtLeast(2), k.IteratorExhaustedAfter(2)]

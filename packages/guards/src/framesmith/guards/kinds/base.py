@@ -90,18 +90,31 @@ def show_value(value: object, limit: int = 60) -> str:
     if issubclass(cls, ModuleType) and cls is not ModuleType:
         # its repr reads attributes, which a class of the user may do in a way of its own
         return f"module {module_dict(cast(ModuleType, value)).get('__name__')}"
-    if cls is torch.Tensor or cls is torch.nn.Parameter:
+    if is_one_of(cls, _TENSORS):
         # not its elements: they say nothing about a guard, and reading them waits for the device
         tensor = cast(torch.Tensor, value)
         dtype = str(tensor.dtype).removeprefix("torch.")
         return f"{a_type(cls)} of {dtype} with shape {[*tensor.shape]}"
+    if (cls is list or cls is tuple) and any(
+        is_one_of(type(one), _TENSORS) for one in cast(Sequence[object], value)
+    ):
+        items = ", ".join(map(show_value, cast(Sequence[object], value)[:_MOST_SHOWN]))
+        return _shorten(f"[{items}]" if cls is list else f"({items})", limit)
     if not _prints_natively(value, 0):
         return a_type(cls)
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a torch class may refuse
         return a_type(cls)
+    return _shorten(text, limit)
+
+
+def _shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+_TENSORS: Final = (torch.Tensor, torch.nn.Parameter)
+_MOST_SHOWN: Final = 4
 
 
 def describe_value(value: object) -> str:

@@ -30,8 +30,8 @@ NUMPY_CALL: Final = register(
     BreakKind(
         "numpy-call",
         "a call of numpy that torch's functions do not repeat",
-        "numpy is captured by functions on tensors, where they give what numpy gives: the same dtype, layout, warnings and "
-        "errors.",
+        "numpy is captured by functions on tensors, where they give what numpy gives: the same dtype, layout and "
+        "errors. Numbers may differ in the last place.",
         "Use the function of torch on tensors in its place, or move the call out of the compiled function.",
         "Nothing has to be done: numpy runs between two graphs.",
     )
