@@ -88,7 +88,7 @@ PROGRAM_TOPICS: Final = (
         (
             ("the stored result, or the real call", "CachedFunctionTracker.begin_call"),
             ("what a call gave or raised while tracing is given once", "cached_functions.finish_call"),
-            ("sizes that vary, in einops", "only_computes"),
+            ("sizes that vary, in einops", "is_known_to_compute"),
         ),
     ),
     Topic(

@@ -62,7 +62,7 @@ class CachedFunctionTracker(Tracker):
 
     A call whose result is stored runs no code. For any other the real call is made while tracing. That is right only
     as long as no change waits for its replay that the called code could see: else a miss breaks the graph.
-    A function that `only_computes` is traced instead where a number that varies is among its arguments.
+    A function that `is_known_to_compute` is traced instead where a number that varies is among its arguments.
     """
 
     def __init__(self, value: Callable[..., object], source: Source) -> None:
@@ -77,7 +77,9 @@ class CachedFunctionTracker(Tracker):
 
     def begin_call(self, tx: TraceContext, args: Arguments, kwargs: Keywords) -> Tracker | PendingCall:
         """The stored result, or the result of the real call, as an existing value read from the cache."""
-        if only_computes(self.value) and any(one.is_run_time_number for one in reachable(args).values()):
+        if is_known_to_compute(self.value) and any(
+            one.is_run_time_number for one in reachable(args).values()
+        ):
             function: object = vars(self.value)["__wrapped__"]
             return tx.wrap(
                 function, Attribute(Pinned(self.value, self.describe()), "__wrapped__")
@@ -227,7 +229,7 @@ class CachedFunctionTracker(Tracker):
         return f"cached function {getattr(self.value, '__qualname__', '?')}"
 
 
-def only_computes(cached: object) -> bool:
+def is_known_to_compute(cached: object) -> bool:
     """Whether a cached function is known to compute: tracing it gives what its cache does, for sizes that vary as well."""
     function = vars(cached).get("__wrapped__")
     if type(function) is not FunctionType:
