@@ -147,7 +147,7 @@ class Recorder:
     @property
     def operations(self) -> int:
         """How many nodes the graph being recorded has, without inputs: the same number means that nothing was recorded."""
-        return len(self._body.order) - len(self._inputs.entries)
+        return self.counts()[0]
 
     def counts(self) -> tuple[int, int]:
         """How many `operations` were recorded, and how many decisions on symbolic numbers were taken: equal numbers mean that nothing
@@ -261,7 +261,7 @@ class Recorder:
         """
         body = self._body
         before = len(body.order)
-        decided = len(self._world.env.guards)
+        _, decided = self.counts()
         keywords = kwargs or {}
         unspecialized = [pair for pair in self._unspecialized if not is_fixed(pair[1])]
         try:
