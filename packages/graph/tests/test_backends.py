@@ -321,6 +321,53 @@ def test_a_backend_that_computes_something_else_is_found():
         compiled_by(wrong, layer, verify_correctness=True)
 
 
+def test_a_backend_that_writes_something_else_to_an_input_is_found():
+    written = VALUE.clone()
+
+    def writes(recorder):
+        return [recorder.call("call_method", "mul_", (recorder.tensor_input(X, written), 2.0))]
+
+    def wrong(module, examples):
+        def run(*inputs):
+            results = tuple(result.clone() for result in module(*inputs))
+            inputs[0].add_(1)
+            return results
+
+        return run
+
+    with pytest.raises(BackendFailed, match="writes something else to the inputs than the graph"):
+        compiled_by(wrong, writes, verify_correctness=True)
+    assert compiled_by(lambda module, examples: module.forward, writes, verify_correctness=True)
+
+
+def test_verify_correctness_runs_symbolic_numbers_with_their_values():
+    def scaled(recorder):
+        factor = recorder.number_input(N, 7)
+        return [recorder.call("call_function", operator.mul, (recorder.tensor_input(X, VALUE), factor))]
+
+    def wrong(module, examples):
+        return lambda x, n: (x * (n + 1),)
+
+    with pytest.raises(BackendFailed, match="computes something else than the graph"):
+        compiled_by(wrong, scaled, verify_correctness=True)
+
+
+def test_what_a_backend_returns_has_to_take_the_inputs():
+    message = "returned a callable that does not take the 2 inputs of the graph\nnext step: .* one by one"
+    with pytest.raises(BackendFailed, match=message):
+        compiled_by(lambda module, examples: lambda inputs: module(*inputs), layer)
+
+
+def test_a_class_is_no_backend_of_its_own():
+    class Doubling:
+        def __call__(self, module, examples):
+            return module.forward
+
+    with pytest.raises(BackendFailed, match="or pass an instance of the class"):
+        compiled_by(Doubling, layer)
+    assert compiled_by(Doubling(), layer)
+
+
 def test_verify_correctness_takes_nan_for_equal():
     def roots_of_negative_numbers(recorder):
         negative = recorder.call("call_function", operator.sub, (recorder.tensor_input(X, VALUE), 1e6))

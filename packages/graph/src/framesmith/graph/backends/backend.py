@@ -24,6 +24,7 @@ from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.guards.words import a_type, write_count
 
 _GROUP = "torch_dynamo_backends"
+_NUMBERS: Final = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _LOADED_LATER: Final = {
     "aot_eager": "torch._functorch.aot_autograd",
     "aot settings": "torch._functorch.config",
@@ -113,11 +114,10 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
     except Exception as error:
         if is_of_signal_handler(error):
             raise
-        if not _accepts(backend, settings):
+        if not _accepts(backend, 2, settings):
             problem = f"raised {type(error).__name__}: {error}"
-            raise BackendFailed(
-                options.backend_name, problem, error, next_step=_write_signature(settings)
-            ) from error
+            step = _write_signature(backend, settings)
+            raise BackendFailed(options.backend_name, problem, error, next_step=step) from error
         problem = f"raised {type(error).__name__}: {error}\n{describe_graph(module)}"
         raise BackendFailed(options.backend_name, problem, error) from error
     if not callable(compiled):
@@ -127,15 +127,21 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
             "that takes the graph's inputs and returns the tuple of its outputs",
             next_step="return such a callable, for example the graph itself: `return graph_module.forward`",
         )
+    if not isinstance(options.backend, str) and not _accepts(compiled, len(examples), {}):
+        raise BackendFailed(
+            options.backend_name,
+            f"returned a callable that does not take the {write_count(len(examples), 'input')} of the graph",
+            next_step="let the callable that the backend returns take them one by one: (*inputs)",
+        )
     if options.verify_correctness:
         _compare(options.backend_name, module, compiled, examples)
     return compiled
 
 
-def _accepts(backend: Backend, settings: Mapping[str, object]) -> bool:
-    """Whether the backend can be called with a graph, example inputs and these settings."""
+def _accepts(function: Callable[..., object], count: int, settings: Mapping[str, object]) -> bool:
+    """Whether the function can be called with this many arguments and these settings."""
     try:
-        inspect.signature(backend).bind(None, None, **settings)
+        inspect.signature(function).bind(*[None] * count, **settings)
     except TypeError:
         return False
     except ValueError:  # one in C that does not say its parameters
@@ -143,11 +149,12 @@ def _accepts(backend: Backend, settings: Mapping[str, object]) -> bool:
     return True
 
 
-def _write_signature(settings: Mapping[str, object]) -> str:
+def _write_signature(backend: Backend, settings: Mapping[str, object]) -> str:
     named = [f"{name}=..." for name in settings]
     call = ", ".join(("graph_module, example_inputs", *named))
     more = f"; {' and '.join(named)} because compile() got {'them' if named[1:] else 'it'}" if named else ""
-    return f"let the backend take what it is called with: ({call}){more}"
+    instead = ", or pass an instance of the class" if isinstance(backend, type) else ""
+    return f"let the backend take what it is called with: ({call}){more}{instead}"
 
 
 def require_values(backend: str, result: object, count: int) -> tuple[object, ...]:
@@ -169,22 +176,29 @@ def require_values(backend: str, result: object, count: int) -> tuple[object, ..
 
 
 def _compare(name: str, module: fx.GraphModule, compiled: BackendCall, examples: Sequence[object]) -> None:
-    """Run both on copies of the example inputs; a difference beyond rounding is the backend's failure."""
-    if not all(isinstance(value, torch.Tensor) for value in examples):
-        return  # symbolic numbers have no value to run with
+    """Run both on copies of the example inputs: a difference beyond rounding, in a result or in what was written to an input, is
+    the backend's failure. A number that depends on data has no value to run with: then nothing is compared."""
+    values = [value.node.hint if isinstance(value, _NUMBERS) else value for value in examples]
+    if any(value is None for value in values):
+        return
+    ours, theirs = _copies(values), _copies(values)
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         seed = torch.get_rng_state()  # both runs have to draw the same numbers
-        expected = module(*_copies(examples))
+        expected = module(*ours)
         torch.set_rng_state(seed)
-        found = require_values(name, compiled(*_copies(examples)), len(expected))
-    try:
-        torch.testing.assert_close(found, tuple(expected), equal_nan=True)
-    except AssertionError as error:
-        raise BackendFailed(name, f"computes something else than the graph: {error}", error) from error
+        found = require_values(name, compiled(*theirs), len(expected))
+    for what, left, right in (
+        ("computes something else than the graph", found, tuple(expected)),
+        ("writes something else to the inputs than the graph", theirs, ours),
+    ):
+        try:
+            torch.testing.assert_close(left, right, equal_nan=True)
+        except AssertionError as error:
+            raise BackendFailed(name, f"{what}: {error}", error) from error
 
 
-def _copies(examples: Sequence[object]) -> list[object]:
-    return [value.detach().clone() if isinstance(value, torch.Tensor) else value for value in examples]
+def _copies(values: Sequence[object]) -> tuple[object, ...]:
+    return tuple(value.detach().clone() if isinstance(value, torch.Tensor) else value for value in values)
 
 
 # the built-in backends
