@@ -30,7 +30,6 @@ from framesmith.graph.options import Backend
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.kinds.base import describe_value, show_value
 from framesmith.variables.callables.compiled import call_owner, mark_compiled, original_of
-from framesmith.variables.callables.functions import DISABLED_MARK
 
 
 def compile(
@@ -61,8 +60,6 @@ def compile(
         def decorate(function: object) -> object:
             return function if disable else compile_object(function, chosen)
 
-        # called in a traced function it breaks the graph, as `compile(function)` does
-        decorate.__dict__[DISABLED_MARK] = "a function is compiled"
         return decorate
     return model if disable else compile_object(model, chosen)
 

@@ -54,7 +54,11 @@ def disable(fn: F | None = None, recursive: bool = True, *, reason: str | None =
     require_flag("disable()", "recursive", recursive)
     check_text("disable()", "reason", reason, optional=True)
     if fn is None:
-        return lambda function: _disable_object(function, recursive, reason)
+
+        def decorate(function: object) -> object:
+            return _disable_object(function, recursive, reason)
+
+        return decorate
     return _disable_object(fn, recursive, reason)
 
 

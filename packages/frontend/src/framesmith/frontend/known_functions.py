@@ -4,6 +4,7 @@ Those of torch are known by module and name, so that its compiler need not be im
 this module.
 """
 
+from collections.abc import Callable
 from types import CodeType
 from typing import Final
 
@@ -80,7 +81,37 @@ def inline_region(
     )
 
 
-@ROWS.entry(DIRECTIVES, ("framesmith.frontend.api", "compile"))
-def compile_while_tracing(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """Break the graph: a compiled function is made natively; a call of it is then traced as a call of its original."""
-    raise GraphBreak(NATIVE_CALL, "a function is compiled")
+_TO_THE_COMPILER: Final = {
+    "framesmith.frontend.api": ("compile", "compile.<locals>.decorate", "reset", "uncompile"),
+    "framesmith.frontend.directives": (
+        "allow_in_graph",
+        "assume_constant_result",
+        "disable",
+        "disable.<locals>.decorate",
+        "substitute_in_graph",
+        "substitute_in_graph.<locals>.register",
+    ),
+    "framesmith.frontend.dynamic_marks": (
+        "mark_dynamic",
+        "mark_static",
+        "mark_unbacked",
+        "maybe_mark_dynamic",
+    ),
+    "framesmith.frontend.explain": ("explain", "explain.<locals>.run"),
+    "framesmith.frontend.export": ("export", "export.<locals>.run"),
+    "framesmith.graph.backends.backend": ("list_backends", "register_backend"),
+}
+"""Our own functions with which a program speaks to the compiler, by module."""
+
+
+def _run_natively(name: str) -> Callable[..., Tracker]:
+    def directive(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        raise GraphBreak(NATIVE_CALL, f"frontend.{name} always runs natively")
+
+    return directive
+
+
+for _module, _names in _TO_THE_COMPILER.items():
+    for _name in _names:
+        # What it makes is real then, with its marks: a call of it is traced, or breaks, as if it had been made outside.
+        ROWS.entry(DIRECTIVES, (_module, _name))(_run_natively(_name.partition(".")[0]))
