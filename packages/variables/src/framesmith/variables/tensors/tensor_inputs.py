@@ -15,7 +15,8 @@ from framesmith.graph.nodes.arguments import example
 from framesmith.graph.options import is_fixed
 from framesmith.graph.shapes.dynamic_dims import DynamicDims
 from framesmith.guards import Source
-from framesmith.guards.kinds import TensorIs, WeaklyIdentical
+from framesmith.guards.kinds import EqualTo, TensorIs, TypeIs, WeaklyIdentical
+from framesmith.guards.sources import Attribute
 from framesmith.variables.core import TraceContext, Tracker
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.graph_values import GraphValue
@@ -113,7 +114,8 @@ class TorchGeneratorTracker(GraphValue):
         raise GraphBreak(RANDOM_STATE, f"{self.describe()}.{name}")
 
     def hash_key(self, tx: TraceContext) -> Hashable:
-        """It hashes by identity."""
+        """It hashes by identity, to which the entry is bound then."""
+        tx.guard(self, WeaklyIdentical.capture(self.value))
         return ("object", self.value)
 
     def truth(self, tx: TraceContext) -> bool:
@@ -123,7 +125,8 @@ class TorchGeneratorTracker(GraphValue):
 
 @ROWS.wrap(torch.Generator)
 def wrap_generator(tx: TraceContext, value: object, source: Source) -> Tracker:
-    """An existing generator, guarded by identity: an operation on fakes may read the generator's device."""
+    """An existing generator: any other on the same device, which operations on fakes read, serves as well."""
     assert isinstance(value, torch.Generator)
-    tx.guard(source, WeaklyIdentical.capture(value))
+    tx.guard(source, TypeIs(type(value)))
+    tx.guard(Attribute(source, "device"), EqualTo(value.device))
     return TorchGeneratorTracker(tx.graph, value, source)
