@@ -152,3 +152,61 @@ def test_every_guard_that_the_trace_reads_has_the_users_line() -> None:
     places = {guard.text(): guard.reason.user_frame or "" for guard in guards}
     missing = [text for text, place in places.items() if not place.startswith(__file__)]
     assert all("__closure__" in text for text in missing)
+
+
+def breaking_in_loops(x, names):
+    for name in names:
+        frontend.graph_break()
+        x = x * len(name)
+    return x
+
+
+def breaking_in_cells(x):
+    n = 1
+
+    def more():
+        nonlocal n
+        n += 1
+        frontend.graph_break()
+        return x * n
+
+    return more()
+
+
+def breaking_in_generators(x, names):
+    return sum((x * len(name) for name in names if not frontend.graph_break()), x)
+
+
+def guards_of(function, *args):
+    return [
+        guard
+        for entry in frontend.explain(function)(*args).guards
+        for guard in (entry if isinstance(entry, tuple | list) else [entry])
+    ]
+
+
+def test_a_loop_is_called_by_its_variable_and_iterable() -> None:
+    for function in (breaking_in_loops, breaking_in_generators):
+        text = "\n".join(map(str, guards_of(function, torch.ones(2), ["a", "bc"])))
+        assert "name == 'a'" in text and "type(iter(names)) is list_iterator" in text
+        assert "iter(names) has at least 1 item left" in text and "for name in" not in text
+
+
+def test_a_cell_is_not_called_as_what_it_holds() -> None:
+    text = "\n".join(map(str, guards_of(breaking_in_cells, torch.ones(2))))
+    assert "type(the cell of n) is cell" in text and "type(n) is cell" not in text
+
+
+def test_only_a_number_is_said_to_be_passed_as_a_tensor() -> None:
+    def named(x, name):
+        return x if name == "a" else x + 1
+
+    for function, values, is_said in (
+        (named, "abcd", False),
+        (lambda x, n: x * n, [True, 2, False, 3j], True),
+    ):
+        compiled = frontend.compile(function, backend="eager")
+        with frontend.config.patch(recompile_limit=2), pytest.warns(frontend.RecompileLimitWarning) as caught:
+            for value in values:
+                compiled(torch.ones(2), value)
+        assert ("as a tensor" in str(caught[0].message)) is is_said

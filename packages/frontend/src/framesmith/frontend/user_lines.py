@@ -75,6 +75,14 @@ def source_of(file: str, line: int, end_line: int, column: int, end_column: int)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
+def whole_source_of(file: str, line: int, end_line: int, column: int, end_column: int) -> str:
+    """The source between two places, over all its lines; empty if unknown."""
+    lines = [linecache.getline(file, number).encode() for number in range(line, end_line + 1)]
+    lines[-1] = lines[-1][:end_column]
+    lines[0] = lines[0][column:]
+    return b"".join(lines).decode(errors="replace")
+
+
 def stack_text(stack: Sequence[UserLocation]) -> str:
     """The frames as a traceback shows them, the outermost first; of many equal ones in a row, the first three."""
     lines: list[str] = []

@@ -17,6 +17,7 @@ from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.parameter_names import is_variable, variable_of
 from framesmith.frontend.user_warnings import warn
 from framesmith.guards import Failure, GuardSet, Scope, all_failures
+from framesmith.guards.kinds import EqualTo
 from framesmith.guards.sources import Global, Local
 
 RUNS_UNCOMPILED: Final = "calls that fit none of them run uncompiled from now on, the entries keep serving."
@@ -135,4 +136,10 @@ def remedy_of(failure: Failure, dynamic: bool | None) -> str:
         )
     if failure.value_change is not None:
         return f"Pass the number as a tensor, {fixed}{more}"
-    return f"Keep it the same from call to call, pass it as a tensor, or compute what depends on it outside, {more}"
+    as_tensor = "pass it as a tensor, " if _is_number(failure.guard.claim) else ""
+    return f"Keep it the same from call to call, {as_tensor}or compute what depends on it outside, {more}"
+
+
+def _is_number(claim: object) -> bool:
+    """Whether a guard holds one number, of which a tensor could be made."""
+    return isinstance(claim, EqualTo) and isinstance(claim.value, int | float | complex)

@@ -25,7 +25,7 @@ from framesmith.frontend.tracing.machine import reading_of
 from framesmith.frontend.tracing.stack_expressions import stack_expression
 from framesmith.frontend.user_lines import function_text, is_library_file, place_text
 
-_VARIABLE: Final = re.compile(r"\b(?:local_\d+_(\w+)|cell_\d+_(\w+)(?:\.cell_contents)?)")
+_VARIABLE: Final = re.compile(r"\b(?:local_\d+_(\w+)|cell_\d+_(\w+?)(\.cell_contents\b|\b))")
 _ON_STACK: Final = re.compile(r"\bstack_(\d+)_(\d+)\b")
 _OTHERS: Final = re.compile(r"\b(?:result|default)_\d+\b")
 _HIDDEN: Final = re.compile(r"\bhidden_[0-9a-f]+\b")
@@ -69,7 +69,7 @@ class UserNames:
         """A message about values of the unit."""
         if self._frames:  # only a continuation begins with such variables
             text = _ON_STACK.sub(lambda found: self._expression(int(found[1]), int(found[2])), text)
-            text = _OTHERS.sub(_UNNAMED, _VARIABLE.sub(lambda found: str(found[1] or found[2]), text))
+            text = _OTHERS.sub(_UNNAMED, _VARIABLE.sub(_variable_text, text))
             text = _HIDDEN.sub(_UNNAMED, text)
         if self._behind is not None:
             # single arguments first: what is left of `args` then is the tuple itself
@@ -107,6 +107,12 @@ class UserNames:
         ]
         index += self._skipped
         return names[index] if index < len(names) else None
+
+
+def _variable_text(found: re.Match[str]) -> str:
+    if found[1]:
+        return found[1]
+    return found[2] if found[3] else f"the cell of {found[2]}"
 
 
 def _forward_of(definition: MethodDefinition | None) -> FunctionType | None:

@@ -15,6 +15,7 @@ from framesmith.guards.kinds.base import Claim, show_value
 from framesmith.guards.names import Names, literal
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import DictKeys
+from framesmith.guards.words import write_count
 
 _SIZED = (list, tuple, dict, set, frozenset, str, bytes, OrderedDict, deque)
 
@@ -145,10 +146,10 @@ class IteratorHasAtLeast(Claim):
         return f"{names.constant(has_at_least, 'has_at_least')}({value_expression}, {self.count})"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: has fewer than {self.count} items left"
+        return f"{source.text()}: has fewer than {write_count(self.count, 'item')} left"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} has at least {self.count} items left"
+        return f"{source.text()} has at least {write_count(self.count, 'item')} left"
 
 
 @final
@@ -165,10 +166,10 @@ class IteratorExhaustedAfter(Claim):
         return f"not {names.constant(has_at_least, 'has_at_least')}({value_expression}, {self.count + 1})"
 
     def explain(self, value: object, source: Source) -> str:
-        return f"{source.text()}: has more than {self.count} items left"
+        return f"{source.text()}: has more than {write_count(self.count, 'item')} left"
 
     def text(self, source: Source) -> str:
-        return f"{source.text()} has at most {self.count} items left"
+        return f"{source.text()} has at most {write_count(self.count, 'item')} left"
 
 
 def _length(value: object) -> str:

@@ -85,7 +85,7 @@ class WeaklyIdentical(Claim):
 
     def explain(self, value: object, source: Source) -> str:
         expected = self.reference()
-        what = "which is gone" if expected is None else show_value(expected)
+        what = "one that is gone" if expected is None else show_value(expected)
         return f"{source.text()}: is another object now: expected {what}, found {show_value(value)}"
 
     def text(self, source: Source) -> str:
