@@ -330,3 +330,26 @@ def test_known_arrays_with_numbers_that_change(text):
     for n in (8, 2, 1, 5, 3, 4):
         expected, found = program(torch.ones(n), n), compiled(torch.ones(n), n)
         assert (found.tolist(), found.dtype) == (expected.tolist(), expected.dtype)
+
+
+ORDERS = {
+    "columns first": "np.asfortranarray(np.arange(6.0).reshape(2, 3))",
+    "transposed": "np.arange(24, dtype=np.int32).reshape(2, 3, 4).transpose(2, 0, 1)",
+    "with gaps": "np.arange(24.0).reshape(4, 6)[::2, ::3]",
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", ORDERS)
+def test_a_tensor_made_of_an_array_has_the_strides_that_eager_gives(name, backend):
+    def made(a):
+        return (
+            torch.tensor(a),
+            torch.tensor(a, dtype=torch.float16),
+            torch.asarray(a, copy=True),
+            torch.Tensor(a),
+        )
+
+    array = eval(ORDERS[name])
+    expected, found = made(array), frontend.compile(made, backend=backend)(array)
+    assert [(one.stride(), one.dtype) for one in found] == [(one.stride(), one.dtype) for one in expected]

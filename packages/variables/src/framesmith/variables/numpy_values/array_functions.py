@@ -91,9 +91,9 @@ def tensor_from(tx: TraceContext, array: Tracker, kwargs: dict[str, Tracker], co
         raise GraphBreak(NUMPY_CALL, "torch.tensor() of an array, with a gradient or on a device")
     tensor = graph_call(tx, "detach", (array.tensor(tx),), {})
     dtype = kwargs.get("dtype", Constant(None)).realize()
-    # A scalar has no memory to be shared. The copy is contiguous whatever the array was, as from `torch.tensor`.
+    # A scalar has no memory to be shared. The copy keeps the order of the dimensions in memory, as that of `torch.tensor` does.
     if copies or array.is_scalar:
-        tensor = graph_call(tx, torch.clone, (tensor,), {"memory_format": Constant(torch.contiguous_format)})
+        tensor = graph_call(tx, torch.clone, (tensor,), {})
     return (
         tensor
         if isinstance(dtype, Constant) and dtype.value is None

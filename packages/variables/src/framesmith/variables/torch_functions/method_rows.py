@@ -94,6 +94,8 @@ def requires_grad_(tx: TraceContext, self: Tracker, requires_grad: Tracker | Non
     """`requires_grad_()` if it changes nothing, or on a new tensor, or on an existing leaf where the backend runs the graph as captured.
     Else breaks the graph, as another backend could not change it on an input."""
     tensor = require_tensor(self, "requires_grad_")
+    if requires_grad is not None and not requires_grad.is_python_constant():
+        return requires_grad.unsupported("Tensor.requires_grad_")
     given = True if requires_grad is None else requires_grad.as_python_constant()
     if type(given) is not bool:
         return graph_call(tx, "requires_grad_", (tensor, Constant(given)), {})  # which raises
