@@ -18,9 +18,11 @@ from framesmith.graph.backends.marked_leaves import shows_marked_leaves
 from framesmith.graph.backends.masked_gradients import has_masked_gradients
 from framesmith.graph.backends.missing_derivatives import lacks_derivatives
 from framesmith.graph.backends.other_strides import writes_behind_other_strides
-from framesmith.graph.backends.overlapping_inputs import overlap_unseen
+from framesmith.graph.backends.overlapping_inputs import overlap_unseen, returns_views_of_overlapping
 from framesmith.graph.backends.overlapping_writes import UNSEEN_VIEWS, has_overlapping_writes
+from framesmith.graph.backends.overwritten_histories import OVERWRITING, overwrites_histories
 from framesmith.graph.backends.returned_views import returns_varying_views
+from framesmith.graph.backends.turned_inputs import writes_to_turned
 from framesmith.graph.backends.unused_operations import drops_unused
 from framesmith.graph.backends.weight_copies import reads_old_copies
 from framesmith.graph.backends.wrapper_views import shares_memory_of_wrappers
@@ -29,6 +31,7 @@ from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.dual_levels import differentiates_in_levels
 from framesmith.graph.fakes.real_strides import OTHER_STRIDES
 from framesmith.graph.inputs.inputs import Input
+from framesmith.graph.operations.data_errors import CHANGES_FORM
 from framesmith.graph.operations.decided_draws import (
     DECIDED_DRAWS,
     ORDERED_DRAWS,
@@ -51,6 +54,7 @@ _OF_GRAPHS: Final[tuple[tuple[str, _Occurs, Callable[[fx.Graph], bool]], ...]] =
         lambda has: has.has_effects or has.has(UNSEEN_VIEWS),
         has_overlapping_writes,
     ),
+    ("an input is given other strides, and written to", lambda has: has.has(CHANGES_FORM), writes_to_turned),
     ("a view is returned of which the memory was written to", lambda has: True, has_outdated_views),
     ("what is given as `out` is not contiguous", lambda has: "out" in has.keywords, has_given_targets),
     (
@@ -114,12 +118,20 @@ def why_captured(
     questions: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("inputs share memory, and one is written to", lambda: overlap_unseen(used, written)),
         (
+            "inputs share memory, one is written to, and a view of one is returned",
+            lambda: returns_views_of_overlapping(graph, used, written),
+        ),
+        (
             "a weight is written to while autocast goes on with its copy",
             lambda: has.has_effects and reads_old_copies(graph, used, start),
         ),
         (
             "a tensor that requires gradients is written to past its history",
             lambda: has.has_effects and writes_past_histories(graph, used, start),
+        ),
+        (
+            "what has a history is overwritten, which forgets it",
+            lambda: has.has_gradients and has.has(OVERWRITING) and overwrites_histories(graph, used, written),
         ),
         (
             "gradients are computed where none are outside, of what is written to past its history",

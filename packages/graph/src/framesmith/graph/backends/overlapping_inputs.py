@@ -3,6 +3,7 @@
 a, b = base[:-1], base[1:]         views of one tensor: AOTAutograd puts that tensor in their place
 b.data = base[1:]                  the same storage without that history: refused
 b = torch.from_dlpack(base)        another storage over the same memory: taken for apart
+return a[1:]                       with the first: made anew of `base` instead of `a`
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -10,7 +11,10 @@ from dataclasses import dataclass
 from typing import final
 
 import torch
+from torch import fx
 
+from framesmith.graph.fakes.execution import storage_of as fake_storage_of
+from framesmith.graph.fakes.execution import storages_of
 from framesmith.graph.inputs.inputs import Input, with_memory
 from framesmith.graph.options import is_symbolic
 from framesmith.guards.kinds.aliasing import address_range, base_relation, storage_of
@@ -49,6 +53,25 @@ def overlap_unseen(used: Sequence[Input], written: Collection[Source]) -> bool:
             if not same_type or not (relations == {True} or (relations == {None} and is_plain)):
                 return True
     return False
+
+
+def returns_views_of_overlapping(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:
+    """Whether a result is a view of one of two inputs that overlap, one of them written."""
+    if not written:
+        return False
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        touched = {one.storage for one, _ in _overlaps(list(_places(used, written)))}
+        memories = {
+            fake_storage_of(entry.example)
+            for entry in used
+            if isinstance(entry.value, torch.Tensor)
+            and isinstance(entry.example, torch.Tensor)
+            and any(storage_of(part) in touched for part in with_memory(entry.value))
+        }
+    return bool(memories) and any(
+        node.op != "placeholder" and not memories.isdisjoint(storages_of(node))
+        for node in graph.output_node().all_input_nodes
+    )
 
 
 def _places(used: Sequence[Input], written: Collection[Source]) -> Iterator[_Place]:

@@ -2,6 +2,7 @@
 
     x[1:].copy_(x[:-1])                      eager raises
     x.as_strided((3, 2), (1, 1)).add_(1)     eager adds twice to some elements
+    torch._foreach_mul_([x, x], 2)           eager multiplies twice
 
 AOTAutograd gives an operation copies instead, and other numbers come out of it. A graph with such an operation runs as it was
 captured. Not here: inputs of a graph that overlap each other (`overlapping_inputs`).
@@ -29,6 +30,7 @@ _MOVING: Final = frozenset([
     "masked_scatter_",
 ])  # fmt: skip
 """They read an element for another one: eager refuses even the same elements in the same order."""
+_OF_LISTS: Final = ("_foreach_", "_fused_", "_amp_foreach_")
 
 
 def has_overlapping_writes(graph: fx.Graph) -> bool:
@@ -43,9 +45,16 @@ def _overlaps(node: fx.Node) -> bool:
     # Their results share memory that autograd and AOTAutograd take for apart.
     if name in UNSEEN_VIEWS:
         return True
-    # `x.as_strided_(...)` writes to no element
-    if not node.meta.get(IMPURE) or is_normalization(node.target) or changes_form_of_input(node):
+    if not node.meta.get(IMPURE):
         return False
+    # the mean and the variance stand behind the input
+    if is_normalization(node.target):
+        return _share_memory(_examples((node.args[1:3], node.kwargs)))
+    # `x.as_strided_(...)` writes to no element
+    if changes_form_of_input(node):
+        return False
+    if name.startswith(_OF_LISTS):
+        return _meet_in_lists(node)
     if not may_mutate(node.op, node.target, node.args, node.kwargs):
         return False
     if name in _MOVING and _moves_own_memory(node):
@@ -59,6 +68,49 @@ def _overlaps(node: fx.Node) -> bool:
     ids = {id(tensor) for tensor in written}
     pairs = combinations(operands, 2)
     return any(share_elements(one, other) for one, other in pairs if id(one) in ids or id(other) in ids)
+
+
+def _share_memory(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether two of the tensors lie in one storage."""
+    return len({storage_of(tensor) for tensor in tensors}) < len(tensors)
+
+
+def _meet_in_lists(node: fx.Node) -> bool:
+    """Whether an operation on lists meets an element of memory under two numbers: eager goes through the lists, and writes to it twice or
+    reads what it has written."""
+    lists = [given for given in (*node.args, *node.kwargs.values()) if isinstance(given, list | tuple)]
+    found: dict[int, list[tuple[int, torch.Tensor]]] = {}
+    for given in lists:
+        for number, item in enumerate(given):
+            for tensor in _examples(item):
+                found.setdefault(storage_of(tensor), []).append((number, tensor))
+    return any(map(_meet, found.values()))
+
+
+def _meet(places: Sequence[tuple[int, torch.Tensor]]) -> bool:
+    """Whether two of these tensors of one storage have elements in common; those of one number, which are not the same in the same order."""
+    if len({id(tensor) for _, tensor in places}) == 1:
+        return len({number for number, _ in places}) > 1
+    if any(any(map(is_symbolic, (*one.shape, *one.stride(), one.storage_offset()))) for _, one in places):
+        return True
+    open_ones: list[tuple[int, torch.Tensor]] = []
+    for number, tensor in sorted(places, key=lambda place: _span(place[1]).start):
+        start = _span(tensor).start
+        open_ones = [one for one in open_ones if _span(one[1]).stop > start]
+        touches = (
+            share_elements(one, tensor) or (other != number and _has_layout_of(one, tensor))
+            for other, one in open_ones
+        )
+        if any(touches):
+            return True
+        open_ones.append((number, tensor))
+    return False
+
+
+def _has_layout_of(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors of one storage are the same elements."""
+    layouts = [(tensor.shape, tensor.stride(), tensor.storage_offset()) for tensor in (one, other)]
+    return layouts[0] == layouts[1]
 
 
 def _moves_own_memory(node: fx.Node) -> bool:

@@ -71,7 +71,7 @@ _MATRIX_WORK: Final = (
 )
 MATRIX_WORK: Final = frozenset(_MATRIX_WORK.split())
 """Kernels that refuse operands of different dtypes, which fakes let pass."""
-_CHANGES_FORM: Final = frozenset(
+CHANGES_FORM: Final = frozenset(
     ["as_strided_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"]
 )
 _OWN_NAMESPACES: Final = frozenset({"aten", "prims", "_c10d_functional", "higher_order"})
@@ -198,7 +198,7 @@ def _is_in_range(number: object, dtype: torch.dtype) -> bool:
 
 def changes_form_of_input(node: fx.Node) -> bool:
     """Whether a recorded operation gives an input of the graph another shape or other strides, as `x.t_()` does."""
-    if operator_name(node.op, node.target) not in _CHANGES_FORM:
+    if operator_name(node.op, node.target) not in CHANGES_FORM:
         return False
     value = node.meta.get(EXAMPLE)  # an operation in place returns the very fake
     return any(one.meta.get(EXAMPLE) is value for one in node.graph.find_nodes(op="placeholder"))
