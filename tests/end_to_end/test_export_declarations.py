@@ -133,3 +133,29 @@ def test_one_tensor_twice_with_a_collection_of_shapes():
     shapes[x] = {0: BATCH}
     module = frontend.export(lambda x: x + 1, dynamic_shapes=shapes)(x).graph_module
     assert module(rows(9)).shape == (9, 3)
+
+
+ONE_TENSOR = {
+    "the class": ({0: Dim}, r"gives <class .*Dim'>.*; give a torch\.export\.Dim, such as Dim\('batch'\)"),
+    "another class": ({0: int}, "gives <class 'int'>"),
+    "a function": ({0: len}, "gives <built-in function len>"),
+    "a tensor": ({0: torch.tensor(4)}, "give a torch.export.Dim"),
+    "a device": ({0: torch.device("cpu")}, "give a torch.export.Dim"),
+    "a bool": ({0: True}, "gives True, a bool"),
+    "a float": ({0: 4.0}, "gives 4.0, a float"),
+    "a name for all": (BATCH, "for the tensor x"),
+    "one dimension twice": ({0: BATCH, -2: 4}, "names dimension 0 of x twice"),
+    "bounds below 0": ({0: BATCH - 1}, r"dimension 0 of x: .*min value for batch"),
+}
+
+
+@pytest.mark.parametrize("name", ONE_TENSOR)
+def test_what_is_no_size_is_refused(name):
+    declared, message = ONE_TENSOR[name]
+    with pytest.raises(frontend.ExportError, match=message):
+        frontend.export(lambda x: x + 1, dynamic_shapes=(declared,))(rows(4))
+
+
+def test_a_class_in_place_of_a_collection_is_refused():
+    with pytest.raises(frontend.ExportError, match="give a dict by argument name, or a tuple"):
+        frontend.export(lambda x: x + 1, dynamic_shapes=ShapesCollection)(rows(4))

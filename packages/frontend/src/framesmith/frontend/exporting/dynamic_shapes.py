@@ -4,12 +4,13 @@
 symbols themselves are made in `graph.shape_env`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, cast, final
 
 import torch
+from torch.export import AdditionalInputs, Dim, ShapesCollection
 
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.errors import ExportError
@@ -18,6 +19,7 @@ from framesmith.guards import Scope, Source
 from framesmith.guards.kinds.base import describe_value
 
 _MARKS: Final = (DYNAMIC_MARK, WEAK_DYNAMIC_MARK, STATIC_MARK)
+_Hint: Final = type(Dim.AUTO)
 _HINTS: Final = {"AUTO": WEAK_DYNAMIC_MARK, "DYNAMIC": DYNAMIC_MARK, "STATIC": STATIC_MARK}
 
 
@@ -30,7 +32,7 @@ class DeclaredSizes:
     tensor: torch.Tensor
     marks: dict[str, set[int]] = field(default_factory=dict)
     bounds: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    named: dict[int, object] = field(default_factory=dict)
+    named: dict[int, Dim] = field(default_factory=dict)
 
 
 @final
@@ -112,8 +114,8 @@ def read_declarations(
     Raises ExportError for a form that is not understood, an argument or dimension that does not exist, or an example
     whose size is out of bounds.
     """
-    if hasattr(dynamic_shapes, "dynamic_shapes") and not isinstance(dynamic_shapes, Mapping):
-        dynamic_shapes = dynamic_shapes.dynamic_shapes(*whole)  # a `torch.export.ShapesCollection`
+    if isinstance(dynamic_shapes, ShapesCollection | AdditionalInputs):
+        dynamic_shapes = cast(Callable[..., object], dynamic_shapes.dynamic_shapes)(*whole)
     if dynamic_shapes is None:
         return Declarations()
     if isinstance(dynamic_shapes, Mapping):
@@ -175,15 +177,14 @@ def _read(path: str, value: object, shape: object, found: Declarations) -> None:
 
 def _mark_of_number(path: str, value: int, shape: object) -> str:
     """What a declaration says of an int: by a hint, as for `torch.export`."""
-    hint = getattr(getattr(shape, "type", None), "name", "")
     if type(shape) is int and shape == value:
         return STATIC_MARK
-    if hint not in _HINTS or any(getattr(shape, bound, None) is not None for bound in ("min", "max")):
+    if not isinstance(shape, _Hint) or shape.min is not None or shape.max is not None:
         raise ExportError(
             f"dynamic_shapes gives {describe_value(shape)} for {path}, which is the int {value}; "
             "give Dim.AUTO, Dim.DYNAMIC or Dim.STATIC without bounds, or None"
         )
-    return _HINTS[hint]
+    return _HINTS[shape.type.name]
 
 
 def _sizes(path: str, tensor: torch.Tensor, shape: object) -> Iterator[tuple[int, object]]:
@@ -200,11 +201,15 @@ def _sizes(path: str, tensor: torch.Tensor, shape: object) -> Iterator[tuple[int
         raise ExportError(
             f"dynamic_shapes gives {describe_value(shape)} for the tensor {path}; give a dict from dimensions, or a tuple"
         )
+    seen = set[int]()
     for dim, size in pairs:
         if type(dim) is not int or not -tensor.dim() <= dim < tensor.dim():
             raise ExportError(
                 f"dynamic_shapes names dimension {dim!r} of {path}, which has {tensor.dim()} dimensions"
             )
+        if dim % tensor.dim() in seen:
+            raise ExportError(f"dynamic_shapes names dimension {dim % tensor.dim()} of {path} twice")
+        seen.add(dim % tensor.dim())
         yield dim % tensor.dim(), size
 
 
@@ -217,17 +222,21 @@ def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None
             )
         declared.marks.setdefault(STATIC_MARK, set()).add(dim)
         return
-    # hints such as `torch.export.Dim.AUTO` have a `type`, named dimensions a `__name__`
-    mark = _HINTS.get(getattr(getattr(size, "type", None), "name", ""), DYNAMIC_MARK)
-    if mark is DYNAMIC_MARK and not hasattr(size, "__name__") and not hasattr(size, "type"):
+    if not isinstance(size, Dim | _Hint):
+        instance = ", such as Dim('batch')" if size is Dim else ""
         raise ExportError(
             f"dynamic_shapes gives {describe_value(size)} for dimension {dim} of {path}; "
-            "give a torch.export.Dim, an int or None"
+            f"give a torch.export.Dim{instance}, an int or None"
         )
+    mark = DYNAMIC_MARK if isinstance(size, Dim) else _HINTS[size.type.name]
     declared.marks.setdefault(mark, set()).add(dim)
     if mark is STATIC_MARK:
         return
-    low, high = _bound(getattr(size, "min", None)), _bound(getattr(size, "max", None))
+    try:
+        low, high = _bound(size.min), _bound(size.max)
+    # torch computes the bounds of `batch - 1` when they are asked
+    except AssertionError as error:
+        raise ExportError(f"dynamic_shapes, dimension {dim} of {path}: {error}") from error
     if (low is not None and actual < low) or (high is not None and actual > high):
         raise ExportError(f"dimension {dim} of {path} is {actual} in the example, which is outside of {size}")
     if mark is DYNAMIC_MARK and actual < 2:
@@ -236,7 +245,7 @@ def _declare(path: str, declared: DeclaredSizes, dim: int, size: object) -> None
             "torch, so that one graph does not serve them and others; give an example with a size of 2 or more"
         )
     declared.bounds[dim] = (low, high)
-    if hasattr(size, "__name__"):
+    if isinstance(size, Dim):
         declared.named[dim] = size
 
 
