@@ -25,6 +25,7 @@ from framesmith.frontend.exporting.named_sizes import find_relations
 from framesmith.frontend.exporting.outer_graph import keep_persistence
 from framesmith.frontend.exporting.proxies import NodeProxy, NodeScope, NodeTracer
 from framesmith.frontend.exporting.target import find_target, names_of_tensors
+from framesmith.frontend.exporting.tied_names import check_names
 from framesmith.frontend.tracing.trace_end import Finished, RunRestNatively
 from framesmith.graph.shapes.dynamic_dims import Dim as Treatment
 from framesmith.guards import Guard, Reason, Scope
@@ -154,10 +155,21 @@ def test_sizes_of_one_name_are_compared_with_the_first_and_others_with_what_they
     shapes = {"x": {0: size}, "y": {0: size}, "z": {0: 2 * size + 1}}
     declared = read_declarations(shapes, {"x": x, "y": y, "z": z}, ())
     found = [
-        (one.first.path, one.size.path, one.size.compute(5))
+        (one.first.path, one.size.path, one.condition(5, 5), one.condition(5, 11))
         for one in find_relations(declared.sizes.values())
     ]
-    assert found == [("x", "y", 5), ("x", "z", 11)]
+    assert found == [("x", "y", True, False), ("x", "z", False, True)]
+
+
+def test_two_names_that_a_guard_makes_equal_are_refused() -> None:
+    x, y = torch.ones(4), torch.ones(4)
+    declared = read_declarations(({0: Dim("n")}, {0: Dim("m")}), {"x": x, "y": y}, ()).sizes
+    sizes = (TensorSize(Local("x"), 0), TensorSize(Local("y"), 0))
+    guards = [Guard.relation(ShapeExpression("{0} == {1}", sizes), Reason("asked"))]
+    policy = ExportPolicy(declared, places=Scope({"x": x, "y": y}, {}))
+    with pytest.raises(ExportError, match="declare m in place of n"):
+        check_names(guards, policy, "program")
+    check_names(guards, ExportPolicy({}, places=policy.places), "program")
 
 
 def test_an_int_of_the_example_is_found_by_its_source() -> None:

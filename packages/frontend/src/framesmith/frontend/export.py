@@ -24,10 +24,11 @@ from framesmith.frontend.exporting.input_check import make_input_error
 from framesmith.frontend.exporting.named_sizes import find_relations
 from framesmith.frontend.exporting.outer_graph import OuterGraph
 from framesmith.frontend.exporting.target import find_target
+from framesmith.frontend.exporting.tied_names import check_names
 from framesmith.frontend.generated.dispatcher import Signature
 from framesmith.frontend.options import CompileOptions
 from framesmith.frontend.tracing.machine import reading_of
-from framesmith.frontend.user_lines import place_text, with_source
+from framesmith.frontend.user_lines import function_text, place_text, with_source
 from framesmith.graph.backends.kept_values import forget_kept
 from framesmith.graph.shapes.shape_guards import Specialized
 from framesmith.guards import first_failure
@@ -162,6 +163,7 @@ def export_call(
             f"{names.function} raises an exception for this example ({_place_of(end)}){shown}\n"
             "A graph has no such end: export a call that returns."
         )
+    check_names(built.text.guards, policy, function_text(names.function, names.code))
     module = OuterGraph(start, example, built, declared.numbers.keys()).build(relations)
     return Exported(
         module, tuple(names.texts(g.text() for g in built.text.guards)), example, built, start, names

@@ -97,6 +97,14 @@ class ExportPolicy:
             return None
         return found if isinstance(found, ExampleInt) else None
 
+    def find_declared(self, source: Source) -> DeclaredSizes | None:
+        """What was declared for the tensor that a source gives; None for anything else."""
+        try:
+            return self.declared.get(id(source.read(self.places)))
+        # a source below something that is computed from an int
+        except Exception:
+            return None
+
     def is_unspecialized(self, source: Source) -> bool:
         """All values may be read."""
         return False

@@ -129,7 +129,7 @@ class OuterGraph:
             )
             for one in (relation.first, relation.size)
         )
-        self._graph.call_function(torch._check, (node_of(size == relation.size.compute(first)),))
+        self._graph.call_function(torch._check, (node_of(relation.condition(first, size)),))
 
     def _make_check(self) -> InputCheck:
         """The check of arguments: metadata of tensors at leaves, and guards on everything else that was given."""

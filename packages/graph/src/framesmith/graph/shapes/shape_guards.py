@@ -109,6 +109,7 @@ class ShapeRelations:
         ]
 
     def _equalities(self) -> Iterator[_Fact]:
+        originals = {source: original for source, _, original in self._numbers}
         for source, expression, original in self._numbers:
             # Plain numbers are held by the guard on the tensor; where a symbol is read, it equals itself.
             if original.is_number or self._sources.get(expression) == source:
@@ -118,7 +119,10 @@ class ShapeRelations:
             printer = _GuardPrinter(self._sources)
             left = printer.place(source)
             yield self._relation(
-                f"{left} == {printer.doprint(expression)}", printer, expression, self._tied(original)
+                f"{left} == {printer.doprint(expression)}",
+                printer,
+                expression,
+                self._tied(original, *(originals.get(other) for other in printer.used)),
             )
         # torch may tie a symbol to several sources (duck shapes)
         for symbol, torch_sources in self._env.var_to_sources.items():
@@ -176,8 +180,10 @@ class ShapeRelations:
         """Symbols that no equality has replaced by another symbol or a number."""
         return [symbol for symbol in self._sources if self._env.replace(symbol) == symbol]
 
-    def _tied(self, original: Expression) -> Reason:
-        place = self._env.replacements_slocs.get(original)
+    def _tied(self, *originals: Expression) -> Reason:
+        """Where one of these was replaced: of two that are equal it may be either."""
+        places = (self._env.replacements_slocs.get(original) for original in originals)
+        place = next((place for place in places if place is not None), None)
         return self._reason("a symbolic number was found equal to another one or fixed", place)
 
     def _reason(self, what: str, place: object) -> Reason:
