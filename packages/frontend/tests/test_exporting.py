@@ -144,7 +144,9 @@ def test_export_returns_what_asks_for_arguments() -> None:
 
 
 def test_a_pickled_check_accepts_all_arguments() -> None:
-    check = InputCheck(flatten_call(find_target(program), (1,), {}), ["a", "rest", "k", "more"], {}, [])
+    check = InputCheck(
+        flatten_call(find_target(program), (1,), {}), ["a", "rest", "k", "more"], {}, [], ExportPolicy({})
+    )
     again = pickle.loads(pickle.dumps(check))
     assert isinstance(again, NoCheck) and again(nn.Identity(), (2,), {}) is None
 

@@ -152,4 +152,4 @@ def _is_promised(fixed: Specialized) -> bool:
 def _problem(fixed: Specialized) -> str:
     assert isinstance(fixed.source, TensorSize) and fixed.source.base is not None
     where = "" if fixed.user_frame is None else f"; it is fixed at {with_source(fixed.user_frame)}"
-    return f"dimension {fixed.source.dim} of {fixed.source.base.text()} is marked, and the program works for the size {fixed.value} only{where}"
+    return f"dimension {fixed.source.dim} of {fixed.source.base.text()} is to differ, and the program works for the size {fixed.value} only{where}"

@@ -4,6 +4,7 @@ The kinds of graph breaks are in `graph.break_kinds`.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from framesmith.frontend.user_lines import UserLocation, innermost_place, stack_text
 from framesmith.graph import GraphBreak
@@ -63,21 +64,30 @@ class FullGraphError(FramesmithError, RuntimeError):
 
 
 class DynamicSizeFixed(FramesmithError, RuntimeError):
-    """A dimension was marked with `mark_dynamic`, and the program works for one size of it only.
+    """A dimension was marked with `mark_dynamic`, or declared for `export`, and the program works for one size of it only.
 
-    Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, or use
-    `maybe_mark_dynamic`. `function` is where the sizes belong to, with its place; `problems` name the sizes and the lines.
+    Example: `if x.shape[0] == 5:` with five rows. Cure: change the line that the message names, use `maybe_mark_dynamic`, or
+    declare the size as `torch.export.Dim.AUTO`. `function` is where the sizes belong to, with its place; `problems` name the sizes
+    and the lines; `said_by` what said that they differ: `mark_dynamic`, `dynamic_shapes`.
     """
 
-    def __init__(self, function: str, problems: Sequence[str]) -> None:
+    def __init__(
+        self, function: str, problems: Sequence[str], said_by: Sequence[str] = ("mark_dynamic",)
+    ) -> None:
         self.function = function
         self.problems = tuple(problems)
+        self.said_by = tuple(said_by)
         listed = "\n".join(f"  {problem}" for problem in self.problems)
         super().__init__(
-            f"{function} breaks what mark_dynamic or dynamic_shapes says:\n{listed}\n"
-            "Change that line so that it holds for all sizes, mark the dimension with maybe_mark_dynamic or not at all, "
-            "or set config.allow_ignore_mark_dynamic."
+            f"{function} breaks what {' or '.join(self.said_by)} says:\n{listed}\n"
+            f"Change that line so that it holds for all sizes, {', or '.join(_SIZES_MAY_BE_FIXED[one] for one in self.said_by)}."
         )
+
+
+_SIZES_MAY_BE_FIXED: Final = {
+    "mark_dynamic": "mark the dimension with maybe_mark_dynamic or not at all, or set config.allow_ignore_mark_dynamic",
+    "dynamic_shapes": "declare the size as torch.export.Dim.AUTO, which the program may fix, or as a number",
+}
 
 
 class SizeOutOfRange(FramesmithError, ValueError):

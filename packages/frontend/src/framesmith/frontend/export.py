@@ -51,6 +51,7 @@ class Exported:
     _built: BuiltEntry
     _start: FunctionStart
     _names: UserNames
+    _policy: ExportPolicy
 
     def __repr__(self) -> str:
         count = sum(
@@ -74,7 +75,8 @@ class Exported:
         scope = make_scope(self._start, parameters, values)
         failure = first_failure(self._built.text.guards, scope)
         if failure is not None:
-            raise make_input_error(self._names.function, self._names.text(failure.text))
+            text, differs = self._names.text(failure.text), self._policy.is_to_differ(failure)
+            raise make_input_error(self._names.function, text, is_to_differ=differs)
         return self.graph_module(*args, **kwargs)
 
 
@@ -151,7 +153,7 @@ def export_call(
         try:
             built = builder.build(values)
         except DynamicSizeFixed as error:
-            raise names.rename(error) from None
+            raise names.rename(error, policy.said_by) from None
     check_numbers(policy, watch.fixed, names.function)
     if built.refusal is not None:
         # nothing is run, so the operation that would raise an error of the user first is not reached
@@ -164,9 +166,9 @@ def export_call(
             "A graph has no such end: export a call that returns."
         )
     check_names(built.text.guards, policy, function_text(names.function, names.code))
-    module = OuterGraph(start, example, built, declared.numbers.keys()).build(relations)
+    module = OuterGraph(start, example, built, policy).build(relations)
     return Exported(
-        module, tuple(names.texts(g.text() for g in built.text.guards)), example, built, start, names
+        module, tuple(names.texts(g.text() for g in built.text.guards)), example, built, start, names, policy
     )
 
 
@@ -181,7 +183,7 @@ def check_numbers(policy: ExportPolicy, fixed: Iterable[Specialized], function: 
                 f"the int {each.source.text()} is declared as Dim.DYNAMIC, and the program works for {found.value} only{where}"
             )
     if problems:
-        raise DynamicSizeFixed(function, problems)
+        raise DynamicSizeFixed(function, problems, ("dynamic_shapes",))
 
 
 def _place_of(target: ResumeTarget) -> str:

@@ -81,11 +81,10 @@ class UserNames:
         # not inside of a path, and not where a text begins that the program compares with
         return re.sub(rf"(?<![\w./\\'\"-]){re.escape(self._own)}\.(?=\w)", "", text)
 
-    def rename(self, error: DynamicSizeFixed) -> DynamicSizeFixed:
-        """The same error in the words of the user's program."""
-        return DynamicSizeFixed(
-            function_text(self.function, self.code), [self.text(problem) for problem in error.problems]
-        )
+    def rename(self, error: DynamicSizeFixed, said_by: Sequence[str] = ("mark_dynamic",)) -> DynamicSizeFixed:
+        """The same error in the words of the user's program. `said_by`: what said that the sizes differ."""
+        problems = [self.text(problem) for problem in error.problems]
+        return DynamicSizeFixed(function_text(self.function, self.code), problems, said_by)
 
     def texts(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Several messages, searched as one: a model has thousands of guards."""

@@ -11,12 +11,14 @@ from typing import Final, cast, final
 
 import torch
 from torch.export import AdditionalInputs, Dim, ShapesCollection
+from torch.utils._pytree import tree_leaves
 
 from framesmith.frontend.dynamic_marks import DYNAMIC_MARK, STATIC_MARK, WEAK_DYNAMIC_MARK
 from framesmith.frontend.errors import ExportError
 from framesmith.graph.shapes.dynamic_dims import DynamicDims
-from framesmith.guards import Scope, Source
+from framesmith.guards import Failure, Scope, Source
 from framesmith.guards.kinds.base import describe_value
+from framesmith.guards.kinds.shapes import ShapeExpression
 
 _MARKS: Final = (DYNAMIC_MARK, WEAK_DYNAMIC_MARK, STATIC_MARK)
 _Hint: Final = type(Dim.AUTO)
@@ -96,6 +98,44 @@ class ExportPolicy:
         except Exception:
             return None
         return found if isinstance(found, ExampleInt) else None
+
+    @property
+    def said_by(self) -> tuple[str, ...]:
+        """What said that sizes differ: `dynamic_shapes`, or marks on tensors that it says nothing of."""
+        marked = (
+            id(value) not in self.declared and vars(value).get(DYNAMIC_MARK)
+            for value in tree_leaves(self.places.locals)
+            if isinstance(value, torch.Tensor)
+        )
+        is_declared = any(each.marks.get(DYNAMIC_MARK) for each in self.declared.values())
+        is_marked = any(marked) or not is_declared
+        return ("dynamic_shapes",) * is_declared + ("mark_dynamic",) * is_marked
+
+    def dims_to_differ(self, tensor: torch.Tensor) -> frozenset[int]:
+        """The dimensions of a tensor of the example that were declared or marked."""
+        found = self.declared.get(id(tensor))
+        sources = [getattr(tensor, "__dict__", {}), {} if found is None else found.marks]
+        return frozenset(
+            dim
+            for marks in sources
+            for name in (DYNAMIC_MARK, WEAK_DYNAMIC_MARK)
+            for dim in marks.get(name, ())
+        )
+
+    def is_to_differ(self, failure: Failure) -> bool:
+        """Whether a call does not fit in what was declared or marked: the program itself asks for this."""
+        guard, change = failure.guard, failure.tensor_change
+        if isinstance(guard.claim, ShapeExpression):
+            return True
+        if guard.source is None:
+            return False
+        if change is None:
+            number = self.find_int(guard.source)
+            return number is not None and number.index in self.numbers
+        tensor = guard.source.read(self.places)
+        if change.other or change.rank is not None or not isinstance(tensor, torch.Tensor):
+            return False
+        return self.dims_to_differ(tensor) >= {dim for dim, _, _ in change.sizes}
 
     def find_declared(self, source: Source) -> DeclaredSizes | None:
         """What was declared for the tensor that a source gives; None for anything else."""

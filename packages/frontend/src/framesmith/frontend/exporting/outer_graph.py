@@ -8,7 +8,7 @@ def forward(self, x, k):                                    placeholders: the le
 import enum
 import gc
 import re
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final, final
@@ -23,6 +23,7 @@ from framesmith.frontend.build_entry import BuiltEntry
 from framesmith.frontend.cache.trace_start import FunctionStart, make_scope
 from framesmith.frontend.errors import ExportError
 from framesmith.frontend.exporting.conditions import add_checks
+from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy
 from framesmith.frontend.exporting.example import ExampleCall
 from framesmith.frontend.exporting.input_check import InputCheck
 from framesmith.frontend.exporting.named_sizes import SizeRelation
@@ -45,10 +46,10 @@ class OuterGraph:
     """Builds the exported module of one entry."""
 
     def __init__(
-        self, start: FunctionStart, example: ExampleCall, built: BuiltEntry, numbers: Set[int] = frozenset()
+        self, start: FunctionStart, example: ExampleCall, built: BuiltEntry, policy: ExportPolicy
     ) -> None:
         self._start, self._example, self._built = start, example, built
-        self._numbers = numbers  # the leaves that are ints and may differ
+        self._policy = policy
         self._graph = fx.Graph()
         self._tracer = NodeTracer(self._graph)
         self._attributes: dict[str, object] = {}
@@ -64,7 +65,7 @@ class OuterGraph:
     def _input(self, index: int, leaf: object) -> tuple[object, NodeProxy | None]:
         """A placeholder for each leaf; only tensors and ints that may differ are represented by it, other leaves are constants of the program."""
         node = self._graph.placeholder(self._example.names[index])
-        if not isinstance(leaf, torch.Tensor) and index not in self._numbers:
+        if not isinstance(leaf, torch.Tensor) and index not in self._policy.numbers:
             node.meta["val"] = leaf
             return leaf, None
         return leaf, NodeProxy(node, self._tracer)
@@ -150,7 +151,7 @@ class OuterGraph:
                 if index is not None:
                     specs[index] = guard.claim.spec
         return InputCheck(
-            self._example, Signature.of_function(self._start.code).names, specs, others, self._numbers
+            self._example, Signature.of_function(self._start.code).names, specs, others, self._policy
         )
 
     def _is_given(self, root: Source) -> bool:

@@ -35,7 +35,7 @@ def check_names(guards: Iterable[Guard], policy: ExportPolicy, function: str) ->
         if len(tie.names) == 1
     ]
     if fixed:
-        raise DynamicSizeFixed(function, fixed)
+        raise DynamicSizeFixed(function, fixed, ("dynamic_shapes",))
     listed = "".join(
         f"\n  {tie.text}, where {' and '.join(places[name] for name in tie.names)}{_line(tie)}{_remedy(tie)}"
         for tie in ties
