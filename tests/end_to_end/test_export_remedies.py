@@ -81,3 +81,30 @@ def test_what_was_not_declared_can_be(given):
     for call in (exported, exported.graph_module):
         with pytest.raises(frontend.ExportError, match="declare what differs in dynamic_shapes"):
             call(given)
+
+
+def decorated():
+    return torch.no_grad()(narrowed)
+
+
+@pytest.mark.parametrize("program", [narrowed, decorated()])
+def test_the_module_names_the_size_that_does_not_fit(program):
+    module = frontend.export(program, dynamic_shapes=({0: Dim("b")},))(torch.rand(6)).graph_module
+    with pytest.raises(
+        RuntimeError,
+        match=r"exported for other arguments: 2 <= x\.size\(0\) <= 7 does not hold; the program asks",
+    ):
+        module(torch.rand(9))
+    again = torch.export.export(module, (torch.rand(6),), dynamic_shapes=({0: Dim.AUTO},))
+    assert again.module()(torch.rand(5)).shape == (5,)
+
+
+def test_the_module_names_sizes_that_are_not_as_they_were_declared():
+    shapes = ({0: Dim("b")}, {0: Dim("b") + 1})
+    module = frontend.export(lambda x, y: (x, y + 1), dynamic_shapes=shapes)(
+        torch.rand(4), torch.rand(5)
+    ).graph_module
+    with pytest.raises(
+        RuntimeError, match=r"dimension 0 of x 'b' and dimension 0 of y 'b \+ 1': these sizes are not"
+    ):
+        module(torch.rand(4), torch.rand(4))

@@ -52,7 +52,9 @@ def test_a_program_that_fixes_a_marked_size_is_an_error(name, tmp_path) -> None:
     with pytest.raises(frontend.DynamicSizeFixed) as caught:
         frontend.compile(function, backend="eager")(marked())
     text = str(caught.value)
-    assert "dimension 0 of x is to differ" in text and "the size 5 only" in text and "maybe_mark_dynamic" in text
+    assert (
+        "dimension 0 of x is to differ" in text and "the size 5 only" in text and "maybe_mark_dynamic" in text
+    )
     number = int(text.split("program.py:")[2 if text.count("program.py:") > 1 else 1].split(" ")[0])
     assert "5" in lines[number - 1] or "range(" in lines[number - 1] or "6]" in lines[number - 1], text
 

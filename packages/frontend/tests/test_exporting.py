@@ -93,7 +93,7 @@ def test_a_relation_becomes_checks(template, count) -> None:
         scope_of(graph, t=torch.ones(3)),
         [Guard.relation(ShapeExpression(template, (size,)), Reason("asked"))],
     )
-    assert len(graph.find_nodes(op="call_function", target=torch._check)) == count
+    assert len(graph.find_nodes(op="call_function", target=torch.ops.aten._assert_scalar.default)) == count
 
 
 def test_a_relation_that_no_node_can_hold_is_refused() -> None:

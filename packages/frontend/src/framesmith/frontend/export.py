@@ -166,7 +166,7 @@ def export_call(
             "A graph has no such end: export a call that returns."
         )
     check_names(built.text.guards, policy, function_text(names.function, names.code))
-    module = OuterGraph(start, example, built, policy).build(relations)
+    module = OuterGraph(start, example, built, policy).build(relations, names.text)
     return Exported(
         module, tuple(names.texts(g.text() for g in built.text.guards)), example, built, start, names, policy
     )

@@ -1,6 +1,6 @@
 """Sizes that were declared under one name, or as `2 * batch + 1`: they are so in the example, and in each call.
 
-    {"x": {0: batch}, "y": {0: batch}, "z": {0: batch + 1}}    ->    torch._check(y.size(0) == x.size(0)), torch._check(z.size(0) == x.size(0) + 1)
+    {"x": {0: batch}, "y": {0: batch}, "z": {0: batch + 1}}    ->    y.size(0) == x.size(0), z.size(0) == x.size(0) + 1
 
 Relations that the program itself asks for are checked too: see `conditions`. Names that it ties are refused: see `tied_names`.
 """
@@ -54,6 +54,12 @@ class SizeRelation:
         root = _apply(operator.floordiv, below, of_first.factor, 1)
         scaled = _apply(operator.mul, root, of_size.factor, 1)
         return operator.eq(size, _apply(operator.add, scaled, of_size.offset, 0))
+
+    def text(self) -> str:
+        """What was declared."""
+        first, size = self.first, self.size
+        called = f"dynamic_shapes calls dimension {first.dim} of {first.path} {first.name!r}"
+        return called if first is size else f"{called} and dimension {size.dim} of {size.path} {size.name!r}"
 
 
 def _apply(operation: Callable[[object, int], object], value: object, number: int, neutral: int) -> object:
@@ -120,15 +126,13 @@ def _check_example(relation: SizeRelation) -> None:
     first, size = relation.first, relation.size
     if relation.condition(first.value, size.value):
         return
-    called = f"dynamic_shapes calls dimension {first.dim} of {first.path} {first.name!r}"
     if first is size:
         raise ExportError(
-            f"{called}; in the example it is {first.value}, which is not so for any {first.form.name!r}. "
+            f"{relation.text()}; in the example it is {first.value}, which is not so for any {first.form.name!r}. "
             "Give an example that fits, or declare the size by a name of its own"
         )
     wanted = size.form.factor * ((first.value - first.form.offset) // first.form.factor) + size.form.offset
     raise ExportError(
-        f"{called} and dimension {size.dim} of {size.path} "
-        f"{size.name!r}; in the example they are {first.value} and {size.value}, where {wanted} is wanted. "
+        f"{relation.text()}; in the example they are {first.value} and {size.value}, where {wanted} is wanted. "
         "Give sizes that differ other names"
     )

@@ -8,7 +8,7 @@ def forward(self, x, k):                                    placeholders: the le
 import enum
 import gc
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import CellType, FunctionType, ModuleType
 from typing import Any, Final, final
@@ -22,7 +22,7 @@ from torch.utils import _pytree as pytree
 from framesmith.frontend.build_entry import BuiltEntry
 from framesmith.frontend.cache.trace_start import FunctionStart, make_scope
 from framesmith.frontend.errors import ExportError
-from framesmith.frontend.exporting.conditions import add_checks
+from framesmith.frontend.exporting.conditions import add_checks, assert_in_graph
 from framesmith.frontend.exporting.dynamic_shapes import ExportPolicy
 from framesmith.frontend.exporting.example import ExampleCall
 from framesmith.frontend.exporting.input_check import InputCheck
@@ -104,9 +104,9 @@ class OuterGraph:
             name = f"{base}_{number}"
         return name
 
-    def build(self, relations: Sequence[SizeRelation] = ()) -> fx.GraphModule:
-        """The module. Raises ExportError for a result that a graph cannot return."""
-        add_checks(self._scope, self._built.text.guards)
+    def build(self, relations: Sequence[SizeRelation], rename: Callable[[str], str]) -> fx.GraphModule:
+        """The module. `rename`: a text in the user's names. Raises ExportError for a result that a graph cannot return."""
+        add_checks(self._scope, self._built.text.guards, rename)
         for relation in relations:
             self._add_relation(relation)
         leaves, out_spec = pytree.tree_flatten(self._run())
@@ -130,7 +130,9 @@ class OuterGraph:
             )
             for one in (relation.first, relation.size)
         )
-        self._graph.call_function(torch._check, (node_of(relation.condition(first, size)),))
+        assert_in_graph(
+            self._graph, relation.condition(first, size), f"{relation.text()}: these sizes are not"
+        )
 
     def _make_check(self) -> InputCheck:
         """The check of arguments: metadata of tensors at leaves, and guards on everything else that was given."""
