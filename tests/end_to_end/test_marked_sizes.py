@@ -162,3 +162,18 @@ def test_one_graph_serves_all_sizes_that_nothing_is_decided_about() -> None:
     strict = frontend.compile(lambda x: x if x.shape[0] > 2 else -x, backend="eager", fullgraph=True)
     with pytest.raises(frontend.FullGraphError, match="data-dependent-guard"):
         strict(sized(frontend.mark_unbacked, 3))
+
+
+UNBACKED = {
+    "a branch": lambda x: x if x.shape[0] > 2 else -x,
+    "a computed condition": lambda x: x if x.size(0) * 2 != 4 else -x,
+    "a list": lambda x: (x, [1] * x.shape[0]),
+}
+
+
+@pytest.mark.parametrize("name", UNBACKED)
+def test_a_decision_on_a_size_without_a_value_names_size_and_mark(name) -> None:
+    compiled = frontend.compile(UNBACKED[name], backend="eager", fullgraph=True)
+    message = r"(u\d+) is x\.size\(0\), marked with mark_unbacked\)(.|\n)*with mark_dynamic in place of mark_unbacked"
+    with pytest.raises(frontend.FullGraphError, match=message):
+        compiled(sized(frontend.mark_unbacked, 3))

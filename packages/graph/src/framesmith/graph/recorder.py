@@ -54,7 +54,7 @@ from framesmith.graph.recording.repetition import Repetition, Stacks, is_operati
 from framesmith.graph.replacing_backends import Reliance
 from framesmith.graph.running.failures import STEP, Failures, changes
 from framesmith.graph.shapes.dynamic_dims import DynamicDims
-from framesmith.graph.shapes.formulas import source_of
+from framesmith.graph.shapes.formulas import explain_marked, source_of
 from framesmith.graph.shapes.shape_env import Place, ShapeEnvAdapter
 from framesmith.graph.shapes.shape_guards import OFFSET_READ, ShapeRelations, Specialized
 from framesmith.graph.shapes.symbols import SymbolNodes, refuse_fixed
@@ -83,13 +83,11 @@ class Recorder:
         self._named = torch._guards.compile_context(name or TraceNumbers().next())
         self._world = ShapeEnvAdapter(self.options)
         self._span = TracingSpan(self._world)
-        self._root = Subgraph()
-        self._body = self._root
-        self._inputs = Inputs()
-        self._attributes = Attributes()
+        self._body = self._root = Subgraph()
+        self._inputs, self._attributes = Inputs(), Attributes()
         self._symbols = SymbolNodes(self._world, self._symbol_input)
         self._offsets = StorageOffsets()
-        self._takes_float = self.fixes_floats = self.has_floats = False
+        self._takes_float = self.fixes_floats = self.has_floats = self.has_changes = False
         self._reliance = Reliance(self.options.runs_as_captured, self.options.backend)
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
@@ -99,15 +97,13 @@ class Recorder:
         self.user_stack: Callable[[], UserStack] | None = None
         self.asking: Callable[[], Asking] | None = None
         self.on_warning: Callable[[str], None] | None = None  # told of an operation that has warned
-        self.step = 0
+        self.step = self._count = 0
         self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs
         self.keeps_numbers = False  # eager has numbers where the graph has tensors (`graph.numbers`)
         self.fallible: FallibleWatch | None = None
-        self.has_changes = False
         self.writes = Writes(self._inputs)
         self.asks_no_subclass = False  # there are tensors of subclasses, which the trace asks by itself
         self.has_wrappers = False  # there are inputs that wrap other tensors
-        self._count = 0
 
     # the span of the trace
 
@@ -226,6 +222,10 @@ class Recorder:
     def source_of(self, value: torch.SymInt | torch.SymFloat) -> Source | None:
         """The source that computes a symbolic number from the values of the call; None if there is none."""
         return source_of(self._world, value)
+
+    def explain_marked(self, value: torch.SymInt | torch.SymFloat | torch.SymBool) -> list[str]:
+        """Which sizes in a number have no value while tracing: `u0 is x.size(0), marked with mark_unbacked`."""
+        return explain_marked(self._world, value)
 
     def object_input(self, source: Source, value: object) -> fx.Node:
         """The node of a torch.Generator; its example is the object itself."""

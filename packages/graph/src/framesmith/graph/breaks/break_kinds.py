@@ -135,9 +135,10 @@ TENSOR_ITEM = _row(
 )
 UNBACKED_GUARD = _row(
     "data-dependent-guard",
-    "a decision on a number that comes out of a tensor",
+    "a decision on a number that comes out of a tensor, or on a size that is marked with mark_unbacked",
     "The number has no value while tracing, and the rest of the program depends on the decision.",
-    "State what holds with torch._check(...) beforehand, or branch on a tensor's shape instead.",
+    "State what holds with torch._check(...) beforehand, or branch on a tensor's shape instead; mark a size that is branched on with "
+    "mark_dynamic in place of mark_unbacked.",
 )
 FAILURE_INSIDE = _row(
     "failure-inside",

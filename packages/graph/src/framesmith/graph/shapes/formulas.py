@@ -1,4 +1,4 @@
-"""The source of a symbolic number: the source of an input's size, or a function that Python computes from such sources.
+"""Where a symbolic number comes from: the source of an input's size, or a function that Python computes from such sources.
 
 Before: `2*s0 + 1` with s0 being `x.size(0)`. After: a computed source over `x.size(0)`.
 """
@@ -11,6 +11,7 @@ from typing import cast, final
 import sympy
 import torch
 from torch.utils._sympy.printers import PythonPrinter
+from torch.utils._sympy.symbol import SymT, symbol_is_type
 
 from framesmith.graph.nodes.expressions import Symbol
 from framesmith.graph.shapes.shape_env import ShapeEnvAdapter
@@ -45,6 +46,16 @@ def source_of(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat) -> S
         return known[0]
     text = _FormulaPrinter(symbols).doprint(expression)
     return Computed(_function(text, len(symbols)), known, sys.intern(f"<{text}>"))
+
+
+def explain_marked(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat | torch.SymBool) -> list[str]:
+    """Which sizes in a number have no value while tracing, since they were marked so: `u0 is x.size(0), marked with mark_unbacked`."""
+    found: list[str] = []
+    for symbol in sorted(value.node.expr.free_symbols, key=str):
+        source = world.source_of(symbol) if symbol_is_type(symbol, SymT.UNBACKED_INT) else None
+        if source is not None:
+            found.append(f"{symbol} is {source.text()}, marked with mark_unbacked")
+    return found
 
 
 @lru_cache(maxsize=1024)

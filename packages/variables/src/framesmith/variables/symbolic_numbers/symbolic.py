@@ -160,7 +160,8 @@ class SymbolicNumber(GraphValue):
         # Once a decision of the trace has fixed it, its value is guarded anyway.
         if self._is_unspecialized and not is_fixed(self.value):
             break_on_changing_value(self.describe())
-        return evaluate("a number that has to be known", self.python_type, self.value)
+        where = "" if self.value.node.has_hint() else self._explain_unknown()
+        return evaluate(f"a number that has to be known{where}", self.python_type, self.value)
 
     def truth(self, tx: TraceContext) -> bool | Tracker:
         """The truth of the value in this call, guarded; the number itself where only the running graph knows it."""
@@ -270,9 +271,12 @@ class SymbolicNumber(GraphValue):
 
     def describe(self) -> str:
         """The type and the expression, for messages, and where its unknown numbers come from."""
+        return f"{class_name(self.python_type)} {self.value}{self._explain_unknown()}"
+
+    def _explain_unknown(self) -> str:
         origins = explain_unknown(self._graph.graph, self.value.node.expr.free_symbols)
-        where = f" ({', '.join(origins)})" if origins else ""
-        return f"{class_name(self.python_type)} {self.value}{where}"
+        origins += self._graph.explain_marked(self.value)
+        return f" ({', '.join(origins)})" if origins else ""
 
 
 def is_zero(divisor: Tracker) -> bool:
