@@ -32,7 +32,7 @@ EXPECTED = {
     "dynamic": [
         "program: the size of dimension 0 of x is symbolic from now on",
     ],
-    "side_effects": ["program: list (log) is changed after the graph"],
+    "side_effects": ["program: log (list) is changed after the graph at ", "test_log_topics.py:"],
     "guards": ["x: Tensor [3] torch.float32 on cpu (read at ", "test_log_topics.py:15 in program)"],
     "graph": ["def forward(self, ", " * "],
     "code": ["def program("],
@@ -103,3 +103,30 @@ def test_a_program_that_logs_at_info_sees_topics_that_it_asked_for(before, expec
 def test_the_former_name_of_a_topic_is_understood(monkeypatch) -> None:
     monkeypatch.setenv("FRAMESMITH_LOGS", "bytecode, graph")
     assert events.find_enabled_topics() == {"code", "graph"}
+
+
+COUNT = 0
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.count, self.seen = 0, []
+
+    def forward(self, x):
+        global COUNT
+        self.seen.append(1)
+        self.count += 1
+        COUNT += 1
+        return x + 1
+
+
+def test_a_side_effect_is_named_as_the_program_does_with_its_line(caplog) -> None:
+    caplog.set_level(logging.INFO, logger="framesmith.side_effects")
+    frontend.compile(Counting(), backend="eager")(torch.ones(2))
+    line = Counting.forward.__code__.co_firstlineno
+    names = ["self.seen (list)", "self.count", f"the global COUNT of {__name__}"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"Counting.forward: {name} is changed after the graph at {__file__}:{line + index} in forward"
+        for index, name in enumerate(names, start=2)
+    ]

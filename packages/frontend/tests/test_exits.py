@@ -48,7 +48,7 @@ def ended(function, **values):
     """The ending of the trace of a function, and the trace."""
     trace = trace_of(function.__code__, **values)
     end = trace.interpreter.run()
-    return write_ending(trace.writer, trace.machine, end, function.__code__), trace
+    return write_ending(trace.writer, trace.machine, end), trace
 
 
 def run(ending: EntryEnding, trace, function, values: list[object]) -> object:
@@ -197,7 +197,7 @@ def test_what_reads_the_frames_around_an_inlined_one_breaks_the_whole() -> None:
     call = next(i for i, one in enumerate(frame.reading.operations) if one.kind == "call")
     frame.current = call
     with pytest.raises(GraphBreak, match="have to be real"):
-        write_ending(trace.writer, trace.machine, BreakBefore(GraphBreak(NATIVE_CALL, "x")), outer.__code__)
+        write_ending(trace.writer, trace.machine, BreakBefore(GraphBreak(NATIVE_CALL, "x")))
 
 
 def test_what_reads_numbers_alone_is_known_by_its_function():

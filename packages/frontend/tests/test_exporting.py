@@ -127,11 +127,11 @@ class Changed(Tracker):
 def test_a_watch_refuses_what_was_changed_and_begins_anew_with_each_trace() -> None:
     watch, log = EffectsWatch("f"), MutationLog()
     recorder = SimpleNamespace(specialized=list)
-    machine = SimpleNamespace(frames=[])
-    trace = SimpleNamespace(tx=SimpleNamespace(changes=log), machine=machine, recorder=recorder)
+    tx = SimpleNamespace(changes=log)
+    trace = SimpleNamespace(tx=tx, machine=SimpleNamespace(frames=[], tx=tx), recorder=recorder)
     watch.begin(trace)
     log.note(Changed(Local("x")))
-    with pytest.raises(ExportError, match=r"f has side effects.*\n  x \(list \(x\)\) is changed"):
+    with pytest.raises(ExportError, match=r"f has side effects.*\n  x \(list\) is changed"):
         watch.finish(trace, Finished(Changed(None)))
     trace.tx.changes = MutationLog()
     watch.begin(trace)

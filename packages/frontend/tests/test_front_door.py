@@ -42,6 +42,7 @@ from framesmith.frontend.new_objects import add_made, check_made, made_among
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.signposts import definitions, objects, tables, topics
 from framesmith.frontend.tracing import fact_check, parameter_names, stack_expressions, strict_breaks
+from framesmith.frontend.tracing.change_places import ChangePlaces
 from framesmith.frontend.tracing.frame_readers import may_read_own_variables, reads_frame
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart, TraceManner
 from framesmith.frontend.tracing.trace_end import RunRestNatively
@@ -249,7 +250,15 @@ def test_an_explanation_counts_graphs_and_breaks() -> None:
 def test_a_topic_that_is_not_asked_for_is_not_logged(monkeypatch) -> None:
     monkeypatch.setattr(events, "log", lambda *said: pytest.fail("logged"))
     reports.report_dynamic(plain.__name__, [])
-    reports.report_change(plain.__code__, wrapped(trace_of(plain.__code__), 3))
+    reports.report_changes(plain.__name__, [])
+
+
+def test_a_changed_list_is_named_as_the_program_does() -> None:
+    trace = trace_of(plain.__code__, x=[])
+    places = ChangePlaces(trace.machine)
+    changed = trace.machine.frame.locals["x"].realize()
+    trace.tx.changes.on_change(changed)
+    assert places.describe(changed)[0][0] == "x (list)"
 
 
 def test_a_bug_of_ours_is_a_warning_that_names_the_function() -> None:

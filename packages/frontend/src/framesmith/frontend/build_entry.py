@@ -33,6 +33,7 @@ from framesmith.frontend.recovery import Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.registry import REGISTRY
 from framesmith.frontend.tracing.asked_gradients import check_asked_gradients
+from framesmith.frontend.tracing.change_places import ChangePlaces
 from framesmith.frontend.tracing.data_parallel import find_buckets
 from framesmith.frontend.tracing.deferred_calls import check_filters
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
@@ -94,7 +95,8 @@ class TraceStart(Protocol):
 class BuiltEntry:
     """A finished entry and what happened on the way: its graph, and the graph break with the user's line.
 
-    `refusal`: the break is an error, which the entry raises in place of going on.
+    `refusal`: the break is an error, which the entry raises in place of going on. `changes`: what it changes behind the graph, with
+    the line of each, where that is logged (`side_effects`).
     """
 
     text: EntryText[ResumeTarget]
@@ -104,6 +106,7 @@ class BuiltEntry:
     stack: tuple[UserLocation, ...]
     refusal: Refusal | None = None
     runs_natively: bool = False
+    changes: tuple[tuple[str, str], ...] = ()
 
 
 @final
@@ -293,6 +296,7 @@ class EntryBuilder:
                 try:
                     if self.watch is not None:
                         self.watch.begin(trace)
+                    places = ChangePlaces(machine) if events.is_logged("side_effects") else None
                     # 2 execute the frames symbolically
                     end = run_trace(trace, self.start, values)
                     # before anything is reported: this trace is thrown away
@@ -305,7 +309,9 @@ class EntryBuilder:
                     if self.watch is not None:
                         self.watch.finish(trace, end)
                     # 3 write the changes and the ending
-                    ending = write_ending(writer, machine, end, self.start.code, replay)
+                    ending = write_ending(writer, machine, end, replay)
+                    changed = trace.tx.changes.changed_trackers() if places is not None else ()
+                    changes = [text for one in changed if places is not None for text in places.describe(one)]
                     outputs = list(writer.outputs)
                     # a part is compiled for inputs as the caller hands them in
                     if current_config().optimize_ddp and not recorder.metadata_changes.inputs:
@@ -341,7 +347,7 @@ class EntryBuilder:
         if trace.blocks is not None:
             events.counters["stats"]["repeated_blocks"] += trace.blocks.repeated
         check_facts(trace.tx.guards.facts, text.guards, text.loads)
-        return BuiltEntry(text, graph, reason, reached, stack, refusal)
+        return BuiltEntry(text, graph, reason, reached, stack, refusal, changes=tuple(changes))
 
     def _check_filled_places(self, trace: Trace) -> None:
         """Raises EntryPostponed for a call that makes state: a later one differs."""

@@ -7,7 +7,6 @@ from typing import Final
 from framesmith.frontend import events
 from framesmith.frontend.errors import TracingBugWarning
 from framesmith.frontend.user_warnings import warn
-from framesmith.variables.core import Tracker
 
 
 def report_entry(record: events.EntryRecord) -> None:
@@ -22,10 +21,10 @@ def report_entry(record: events.EntryRecord) -> None:
         events.log("code", "%s\n%s", record.function, record.source)
 
 
-def report_change(code: CodeType, changed: Tracker) -> None:
-    """Log that an existing object, or one that escapes, was changed in a trace: the change is replayed after the graph."""
-    if events.is_logged("side_effects"):
-        events.log("side_effects", "%s: %s is changed after the graph", code.co_qualname, changed.describe())
+def report_changes(function: str, changes: Iterable[tuple[str, str]]) -> None:
+    """Log what an entry changes that outlives it: the changes are replayed after the graph. `changes`: names, and where each was."""
+    for name, place in changes:
+        events.log("side_effects", "%s: %s is changed after the graph%s", function, name, place)
 
 
 def report_dynamic(function: str, sources: Iterable[str]) -> None:

@@ -7,7 +7,7 @@ from framesmith.frontend import events
 from framesmith.frontend.build_entry import BuiltEntry
 from framesmith.frontend.cache.user_names import UserNames
 from framesmith.frontend.generated.entry import Entry
-from framesmith.frontend.reports import report_entry
+from framesmith.frontend.reports import report_changes, report_entry
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import GraphBreak
 from framesmith.guards import Examination, Failure
@@ -36,6 +36,7 @@ def record_entry(
     )
     history.entries.append(record)
     report_entry(record)
+    report_changes(names.function, ((names.text(name), place) for name, place in built.changes))
     if built.reason is not None:
         record_break(history, _in_words_of_user(built.reason, names), built.location, built.stack)
     return record

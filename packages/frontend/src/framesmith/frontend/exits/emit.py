@@ -7,7 +7,6 @@
 One form of ending for each end that a trace may have (`trace_end`).
 """
 
-from types import CodeType
 from typing import assert_never
 
 from framesmith.bytecode.operation_effects import slots_taken
@@ -15,7 +14,6 @@ from framesmith.frontend.exits.ending import EntryEnding
 from framesmith.frontend.exits.native_operation import NativeOperation
 from framesmith.frontend.exits.resumption import Resumption
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.reports import report_change
 from framesmith.frontend.tracing.finalizers import has_pending_cleanup
 from framesmith.frontend.tracing.machine import Machine
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
@@ -28,11 +26,11 @@ from framesmith.variables.core import TraceContext, Tracker
 
 
 def write_ending(
-    writer: EntryWriter, machine: Machine, end: TraceEnd, code: CodeType, replay: Replay | None = None
+    writer: EntryWriter, machine: Machine, end: TraceEnd, replay: Replay | None = None
 ) -> EntryEnding:
     """Write everything after the graph. Raises GraphBreak where a state cannot be rebuilt.
 
-    `code` is what the entry is made for. `replay` is given where the entry ends before an operation that raised in a graph (ADR 0015).
+    `replay` is given where the entry ends before an operation that raised in a graph (ADR 0015).
     """
     if machine.frames:
         writer.line = location(machine.frames[0]).line
@@ -43,7 +41,7 @@ def write_ending(
     # before the changes are replayed: a generator that they lead to has to be an object
     resumption = Resumption(writer, machine, escaping_values(machine, end))
     keep_until_replayed(machine, writer)
-    write_changes(writer, machine.tx, code)
+    write_changes(writer, machine.tx)
     for generator in machine.generators:
         if has_pending_cleanup(generator) and not resumption.is_decomposed(generator):
             writer.value(generator)  # a real one, which the entry drops at its end unless it is handed on
@@ -60,13 +58,12 @@ def write_ending(
     return resumption.calls.make_ending(lines)
 
 
-def write_changes(writer: EntryWriter, tx: TraceContext, code: CodeType) -> None:
+def write_changes(writer: EntryWriter, tx: TraceContext) -> None:
     """Replay the changes to objects that outlive the frames, in order."""
     done: set[int] = set()  # replaying a change may lead to further ones
     while pending := [tracker for tracker in tx.changes.changed_trackers() if id(tracker) not in done]:
         for tracker in pending:
             done.add(id(tracker))
-            report_change(code, tracker)
             tracker.replay(writer)
 
 
