@@ -272,3 +272,10 @@ def test_an_argument_of_the_function_may_have_the_name_of_an_option() -> None:
     assert frontend.explain(takes, torch.ones(2), backend="ab").graph_count == 1
     assert frontend.explain(takes_all, torch.ones(2), backend="ab").graph_count == 1
     assert frontend.export(takes, torch.ones(2), backend="ab").graph_module is not None
+
+
+def test_the_former_name_of_fullgraph_is_known() -> None:
+    with pytest.raises(
+        frontend.InvalidArgument, match="got nopython=True, it is called 'fullgraph' here; it takes"
+    ):
+        frontend.compile(lambda x: x, nopython=True)

@@ -30,6 +30,9 @@ MODES: Final = (
     "lite",
 )
 
+_FORMER_NAMES: Final = {"nopython": "fullgraph"}
+"""What `torch._dynamo.optimize` takes, by the names that `torch.compile` has for it."""
+
 
 def check_interpreter() -> None:
     """Raise UnsupportedInterpreter where this process runs without the GIL (a free-threaded build, from Python 3.13 on)."""
@@ -44,8 +47,10 @@ def check_interpreter() -> None:
 def refuse_unknown(given: Mapping[str, object]) -> None:
     """Raise InvalidArgument for a name that `compile` does not take."""
     for name, value in given.items():
+        other = _FORMER_NAMES.get(name)
+        hint = near_miss(name, COMPILE_OPTIONS) if other is None else f", it is called {other!r} here"
         raise InvalidArgument(
-            f"compile() got {name}={show_value(value)}{near_miss(name, COMPILE_OPTIONS)}; it takes {', '.join(COMPILE_OPTIONS)}"
+            f"compile() got {name}={show_value(value)}{hint}; it takes {', '.join(COMPILE_OPTIONS)}"
         )
 
 
