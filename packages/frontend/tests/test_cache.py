@@ -306,6 +306,17 @@ def test_the_limit_names_the_value_its_line_and_the_remedy() -> None:
     assert "Pass the number as a tensor, or raise" in text
 
 
+def test_a_limit_of_no_entries_and_one_that_was_lowered() -> None:
+    guards, scope = missed(1)
+    text = recompile_limit.limit_text("loud", loud.__code__, [], scope, 0)
+    assert "gets no entry (config.recompile_limit is 0): calls run uncompiled" in text
+    assert "none of them" not in text and "keep serving" not in text
+    refused = recompile_limit.write_refusal("fullgraph=True", [])
+    assert refused == "a call is an error, since fullgraph=True."
+    text = recompile_limit.limit_text("loud", loud.__code__, [guards, guards], scope, 1)
+    assert "has 2 entries (config.recompile_limit is 1)" in text
+
+
 def test_the_failure_of_most_entries_counts() -> None:
     one, other = (all_failures(*missed(value)) for value in (1, 2))
     assert recompile_limit.most_frequent([one, other]).source == Local("n")

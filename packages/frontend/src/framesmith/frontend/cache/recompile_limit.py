@@ -22,6 +22,10 @@ from framesmith.guards.sources import Global, Local
 
 RUNS_UNCOMPILED: Final = "calls that fit none of them run uncompiled from now on, the entries keep serving."
 
+NO_ENTRIES: Final = (
+    "calls run uncompiled. Set frontend.config.recompile_limit to 1 or more to have them compiled."
+)
+
 
 def refusal_of(settings: Config, options: CompileOptions) -> str | None:
     """Why a call that no entry fits is an error when the limit is reached; None where it runs uncompiled."""
@@ -38,6 +42,9 @@ def is_settled(count: int, settings: Config, options: CompileOptions, stance: St
 
 def write_refusal(refusal: str, failures: Iterable[Failure]) -> str:
     """What the error says in place of `RUNS_UNCOMPILED`; `failures`: why each entry rejects the call."""
+    failures = list(failures)
+    if not failures:
+        return f"a call is an error, since {refusal}."
     said = f"a call that fits none of them is an error, since {refusal}. Why each rejects this one:"
     return "\n  ".join([said, *collapse_repeats([failure.text for failure in failures])])
 
@@ -76,10 +83,12 @@ def limit_text(
     dynamic: bool | None = None,
 ) -> str:
     """The whole message: what happens then, the value for which most entries reject the call, with its line, and the remedy."""
-    head = (
-        f"{function} ({code.co_filename}:{code.co_firstlineno}) has {limit} {'entry' if limit == 1 else 'entries'} "
-        f"(config.recompile_limit): {then}"
-    )
+    where, count = f"{function} ({code.co_filename}:{code.co_firstlineno})", len(entries)
+    if not count:
+        return f"{where} gets no entry (config.recompile_limit is {limit}): {NO_ENTRIES if then == RUNS_UNCOMPILED else then}"
+    # the limit may have been lowered since
+    said = "config.recompile_limit" if count == limit else f"config.recompile_limit is {limit}"
+    head = f"{where} has {count} {'entry' if count == 1 else 'entries'} ({said}): {then}"
     failure = most_frequent([all_failures(guards, scope) for guards in entries])
     if failure is None:
         return head
