@@ -8,6 +8,7 @@ import torch
 
 from framesmith.frontend.signposts import definitions
 from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
+from framesmith.frontend.signposts.glossary import posts_of_term
 from framesmith.frontend.signposts.graph_topics import GRAPH_TOPICS
 from framesmith.frontend.signposts.objects import find_row
 from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
@@ -167,3 +168,12 @@ def test_a_path_is_one_that_can_be_opened(root, source, page, monkeypatch) -> No
     assert definitions.where_it_lies(LIST) == source
     assert definitions.where_it_lies("docs/config.md") == page
     assert definitions.where_it_lies("/elsewhere/module.py") == "/elsewhere/module.py"
+
+
+@pytest.mark.parametrize(
+    "term", ["patience", "as captured", "realize", "tx", "Replacing backend", "compiled units"]
+)
+def test_a_word_of_the_glossary_has_its_line(term) -> None:
+    (post,) = posts_of_term(term)
+    assert post.file == "docs/glossary.md" and post in find(term)
+    assert not posts_of_term("term") and not posts_of_term("no such word")

@@ -2,8 +2,8 @@
 
 Known are: what a user calls (`list.append`, `torch.add`), operations (`BINARY`), native opcodes (`BINARY_OP`, with the
 whole chain), kinds of guards and sources, graph breaks by their id, definitions of framesmith (`GuardSet.add`), objects
-that can be imported (`torch.optim.Adam.step`), and questions (`recompile limit`, `a new builtin type`), in any order of
-their words. What each kind of name leads to is in `signposts`.
+that can be imported (`torch.optim.Adam.step`), words of the glossary (`patience`), and questions (`recompile limit`,
+`a new builtin type`), in any order of their words. What each kind of name leads to is in `signposts`.
 """
 
 import os
@@ -21,6 +21,7 @@ from framesmith.frontend.signposts.breaking import (
     posts_of_kind,
 )
 from framesmith.frontend.signposts.definitions import definitions, find_inside
+from framesmith.frontend.signposts.glossary import posts_of_term
 from framesmith.frontend.signposts.objects import find_row, posts_of, real_object, topic_of
 from framesmith.frontend.signposts.prose import best_described
 from framesmith.frontend.signposts.questions import (
@@ -37,6 +38,8 @@ from framesmith.frontend.signposts.topic import Topic
 from framesmith.frontend.signposts.topics import SEE_ALSO, TOPICS
 
 _READ_AS = re.compile(r"may be read as (\w+)")
+_OF_FRONTEND = re.compile(r"(?:framesmith\.)?frontend\.(\w+)")
+_FRONTEND = os.path.join("framesmith", "frontend", "")
 
 MOST_LINES = 20
 """The most lines that are printed for one name; how many more there are is said."""
@@ -51,6 +54,9 @@ MOST_BY_WORDS = 6
 def find(name: str) -> list[Signpost]:
     """Signposts with this name, and of the question that it asks; else those of a definition, an object, a name near it."""
     name = name.strip().removesuffix("()")
+    public = _OF_FRONTEND.fullmatch(name)
+    if public is not None and (found := _of_frontend(name, public[1])):
+        return found
     everything = list(signposts())
     found = _in_order(name, [post for post in everything if post.name in (name, f"torch.{name}")])
     about = exact_topic(name)
@@ -71,7 +77,15 @@ def find(name: str) -> list[Signpost]:
         if " " in name and (not is_covered(name, topics) if topics else not found):
             rest = min(MOST_BY_WORDS, max(ENOUGH - len(found), 0))
             found += best_described(name, MOST_BY_WORDS)[:rest]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys([*found, *posts_of_term(name)]))
+
+
+def _of_frontend(name: str, public: str) -> list[Signpost]:
+    """Where a public name of the frontend is defined, as users write it (`frontend.disable`), and the question that it asks."""
+    places = [place for place in definitions().get(public, ()) if place[0].startswith(_FRONTEND)]
+    about = exact_topic(public)
+    posts = [Signpost(name, "defined in", *place) for place in places]
+    return list(dict.fromkeys([*posts, *(posts_of_topic(about) if about is not None else [])]))
 
 
 def _in_order(name: str, posts: Sequence[Signpost]) -> list[Signpost]:

@@ -1,4 +1,4 @@
-"""Questions about graphs and code objects: why a graph breaks before a backend gets it, why one runs as it was captured, what is verified.
+"""Questions about graphs, code objects and guards: why a graph breaks before a backend gets it, what is verified, how a guard is told.
 
 As in `topics`, which has the questions about framesmith itself.
 """
@@ -24,6 +24,17 @@ GRAPH_TOPICS: Final = (
             ("all the reasons", "why_captured"),
             ("tensors of no elements", "has_empty_operands"),
             ("the question put to a graph before the backend gets it", "call_backend"),
+        ),
+    ),
+    Topic(
+        "the text of a guard, and of a miss",
+        ("guard text", "guard message", "text of a miss", "explain a guard", "name in a guard"),
+        (
+            ("what a claim says", "base.Claim.text"),
+            ("why a value does not fit", "base.Claim.explain"),
+            ("of the first guard that a call misses", "first_failure"),
+            ("in the words of the user's program", "user_names.UserNames"),
+            ("relations between sizes", "ShapeExpression.text"),
         ),
     ),
     Topic(

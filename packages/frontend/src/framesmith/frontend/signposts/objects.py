@@ -2,14 +2,16 @@
 
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from types import FunctionType, GetSetDescriptorType
+from typing import Final
 
 import torch
 
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.definitions import definitions, layers, path_in_package
 from framesmith.frontend.signposts.tables import Signpost, file_and_line, signpost_at
 from framesmith.guards.class_lookup import resolution_order
 from framesmith.variables.core.pure import is_pure
@@ -24,6 +26,8 @@ _FAMILIES = (
     (AbstractContextManager, "context manager"),
 )
 """The question for a class and its methods: that of the first family to which it belongs."""
+
+_LISTS: Final = re.compile(r"\bROWS\.pure(?:_types)?\(")
 
 
 def real_object(name: str) -> object:
@@ -84,8 +88,25 @@ def posts_of(name: str, value: object) -> Iterator[Signpost]:
                 break
     if row is None and is_pure(REGISTRY.current(), value):
         yield Signpost(name, "runs while tracing when its operands are known", *definitions()["fold"][0])
-        yield Signpost(name, "is listed as pure, as all such functions are", *definitions()["PURE"][0])
+        yield from _lists_of_pure(name)
+        yield Signpost(name, "the table of all that are listed as pure", *definitions()["PURE"][0])
     function = inspect.unwrap(value) if callable(value) else value
     if row is None and isinstance(function, FunctionType):
         yield Signpost(name, "has no row: its Python code is inlined", *file_and_line(function))
         yield Signpost(name, "the tracker of a function", *definitions()["FunctionTracker"][0])
+
+
+def _lists_of_pure(name: str) -> Iterator[Signpost]:
+    """The line that lists an object as pure, or its module, in the first family that does."""
+    words = [name, *(parts[0] for parts in [name.rpartition(".")] if parts[0])]
+    for layer in layers():
+        for path in sorted(layer.rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            _, found, listed = text.partition("ROWS: Final = Rows()")
+            if not found or not _LISTS.search(listed):
+                continue
+            first = text[: -len(listed)].count("\n") + 1
+            for number, line in enumerate(listed.splitlines(), first):
+                if any(re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", line) for word in words):
+                    yield Signpost(name, "is listed as pure", path_in_package(str(path)), number)
+                    return

@@ -310,6 +310,7 @@ TOPICS: Final = (
             "dynamic shapes",
             "symbolic size",
             "mark_dynamic",
+            "mark_unbacked",
             "dynamic",
         ),
         (
@@ -318,6 +319,7 @@ TOPICS: Final = (
             ("what is learnt when no entry fits", "Policy.learn"),
             ("the change that a failed guard reports", "TensorChange"),
             ("`mark_dynamic` and its promise", "dynamic_marks.mark_dynamic"),
+            ("`mark_unbacked`: no value while tracing", "dynamic_marks.mark_unbacked"),
             ("symbols for sizes", "ShapeEnvAdapter"),
         ),
     ),
