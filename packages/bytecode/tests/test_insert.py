@@ -1,5 +1,7 @@
 """Instructions in front of others: the function does what it did, and what was inserted runs."""
 
+import asyncio
+import re
 from types import CellType, FunctionType
 
 import pytest
@@ -18,6 +20,7 @@ from framesmith.bytecode import (
 )
 from framesmith.bytecode.emitting import calls, stack, variables
 from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.opcodes import KINDS
 
 
 def call_of(function):
@@ -131,5 +134,106 @@ def test_a_stranger_and_a_known_place_are_refused():
     parts = disassemble(GENERATORS[0][0].__code__)
     names = [one.name for one in parts.instructions]
     behind = parts.instructions[names.index("YIELD_VALUE") + 1]
-    with pytest.raises(AssembleError, match="insert before the instruction that follows"):
+    with pytest.raises(AssembleError, match="CPython finds it by its place; insert before the "):
         insert_before(parts, behind, [Instruction("NOP")])
+    with pytest.raises(AssembleError, match="CPython finds it by its place; use insert_at_start"):
+        insert_before(parts, parts.instructions[names.index("RETURN_GENERATOR") + 1], [Instruction("NOP")])
+
+
+def nested(log, n):
+    for i in range(n):
+        for j in range(i):
+            log.append((i, j))
+    return log
+
+
+def nested_generator(log, n):
+    for i in range(n):
+        for j in range(i):
+            log.append((yield i, j))
+
+
+def nested_comprehension(log, n):
+    for i in range(n):
+        log.append([i + j for j in range(i)])
+    return log
+
+
+class Countdown:
+    def __init__(self, n):
+        self.n = n
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        if not self.n:
+            raise StopAsyncIteration
+        self.n -= 1
+        return self.n
+
+
+async def asynchronous(log, n):
+    for i in range(n):
+        async for j in Countdown(i):
+            for k in range(j):
+                log.append((i, j, k))
+    async for i in Countdown(n):
+        for j in range(i):
+            log.append((i, j))
+    return log
+
+
+LOOPS = [
+    (nested, lambda made, log: made(log, 40)),
+    (nested_generator, lambda made, log: list(made(log, 40))),
+    (nested_comprehension, lambda made, log: made(log, 40)),
+    (asynchronous, lambda made, log: asyncio.run(made(log, 12))),
+]
+NAMES = [one.__name__ for one, _ in LOOPS]
+
+
+@pytest.mark.parametrize(("function", "run"), LOOPS, ids=NAMES)
+def test_in_front_of_each_back_edge_runs_once_per_round(function, run):
+    """Often enough for CPython to specialize the loops, the one over a generator too."""
+    parts, counts = disassemble(function.__code__), {}
+    for number, one in enumerate(list(parts.instructions)):
+        if one.name == "JUMP_BACKWARD" and one.target.name in ("FOR_ITER", "GET_ANEXT"):
+            counts[number] = []
+            insert_before(parts, one, call_of(lambda number=number: counts[number].append(1)))
+    log, expected = [], []
+    assert run(with_parts(function, parts), log) == run(function, expected) and log == expected
+    rounds = sorted(len(one) for one in counts.values())
+    assert rounds and 0 not in rounds
+    if function is nested:
+        assert rounds == [40, 40 * 39 // 2]
+
+
+@pytest.mark.parametrize(("function", "run"), LOOPS, ids=NAMES)
+def test_calls_everywhere_in_loops_change_nothing(function, run):
+    log, expected = [], []
+    assert run(with_calls(function, lambda: None), log) == run(function, expected) and log == expected
+
+
+@pytest.mark.parametrize(
+    "function", [one for one, _ in (*PROGRAMS, *GENERATORS, *LOOPS)], ids=lambda one: one.__name__
+)
+def test_where_nothing_can_stand_the_error_names_a_place_that_can(function):
+    seen = 0
+    for index in range(len(function.__code__.co_code)):
+        parts = disassemble(function.__code__)
+        if index == len(parts.instructions):
+            break
+        try:
+            insert_before(parts, parts.instructions[index], call_of(lambda: None))
+        except AssembleError as error:
+            named = re.search(r"insert before the (\w+) that follows \(instruction (\d+)\)", str(error))
+            if named is None:
+                assert "use insert_at_start" in str(error)
+                continue
+            other = parts.instructions[int(named[2])]
+            assert other.name == named[1]
+            insert_before(parts, other, call_of(lambda: None))
+            assert verify(assemble(parts)) == []
+            seen += 1
+    assert seen or "END_FOR" not in KINDS or function.__name__ not in NAMES

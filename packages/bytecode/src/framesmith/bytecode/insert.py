@@ -14,6 +14,7 @@ from framesmith.bytecode.code_parts import CodeParts, require_parts
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.liveness import accesses
+from framesmith.bytecode.opcodes import AFTER_LOOP
 from framesmith.bytecode.slots import own_references, split_wide_pairs
 
 _BEGIN_OF_CALL: Final = frozenset({"KW_NAMES", "PRECALL"})
@@ -26,8 +27,8 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
 
     Whatever leads to `target` (jumps, handlers) leads to the first of them, and they are in the exception region that
     `target` is in. In front of a CALL means in front of the whole call. What they pop they have to push again.
-    Raises AssembleError where CPython knows what comes behind an instruction (behind FOR_ITER's exit, a yield and
-    RETURN_GENERATOR), and where cells are not made yet (MAKE_CELL, COPY_FREE_VARS): see `insert_at_start`.
+    Raises AssembleError where CPython knows what comes behind an instruction (FOR_ITER's exit, a yield, RETURN_GENERATOR),
+    and says where to insert instead; and where cells are not made yet (MAKE_CELL, COPY_FREE_VARS): see `insert_at_start`.
     What is in front of RETURN_GENERATOR runs when the generator is called for, not at its first `next()`.
     """
     require_parts("insert_before()", parts)
@@ -46,7 +47,7 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     if _is_known_place(everything, index):
         raise AssembleError(
             f"nothing can stand in front of {target.name} (instruction {index} of {parts.qualname}): "
-            "CPython finds it by its place; insert before the instruction that follows"
+            f"CPython finds it by its place; {_remedy(everything, index)}"
         )
     if not instructions:
         return
@@ -124,5 +125,19 @@ def _is_known_place(instructions: Sequence[Instruction], index: int) -> bool:
     if instructions[index].name == "END_FOR":
         return True
     before = instructions[index - 1].name if index else ""
+    # In 3.12 FOR_ITER skips END_FOR alone (`FOR_ITER` in Python/bytecodes.c): what follows is an instruction like any other.
+    if before == "END_FOR":
+        return len(AFTER_LOOP) > 1
     # `_PyGen_yf` (Objects/genobject.c) reads the RESUME behind a yield to learn whether it is part of `yield from`.
-    return before in ("END_FOR", "YIELD_VALUE", "RETURN_GENERATOR")
+    return before in ("YIELD_VALUE", "RETURN_GENERATOR")
+
+
+def _remedy(instructions: Sequence[Instruction], index: int) -> str:
+    """Where to insert in place of the known place at `index`."""
+    if instructions[index - 1].name == "RETURN_GENERATOR":
+        return "use insert_at_start"
+    while index < len(instructions) and _is_known_place(instructions, index):
+        index += 1
+    if index == len(instructions):
+        return "no instruction follows"
+    return f"insert before the {instructions[index].name} that follows (instruction {index})"
