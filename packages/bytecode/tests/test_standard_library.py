@@ -16,6 +16,7 @@ from framesmith.bytecode import stack_depth
 from framesmith.bytecode.assemble import assemble
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.meaning import Kind, read, stack_depths
+from framesmith.bytecode.stack_contents import stack_items
 from framesmith.bytecode.verify import verify
 
 PARTS = 16
@@ -72,6 +73,7 @@ def test_every_instruction_has_a_meaning_and_the_depths_agree(part: int) -> None
         reading, parts = read(code), disassemble(code)
         native, neutral = stack_depth.depths(parts), stack_depths(reading)
         assert stack_depth.highest(parts) <= code.co_stacksize
+        assert [None if one is None else len(one) for one in stack_items(code)] == list(neutral), code
         for index in range(len(native)):
             first = reading.first_operation_of(index)
             if first == len(neutral) or reading.operations[first].instruction != index:

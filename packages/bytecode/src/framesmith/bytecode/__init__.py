@@ -23,6 +23,7 @@ from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instructio
 from framesmith.bytecode.meaning import Handler, Kind, Operation, Reading, read, stack_depths
 from framesmith.bytecode.relocate import relocate_lines
 from framesmith.bytecode.resume import ResumeLayout, StackItem, resume_function
+from framesmith.bytecode.stack_contents import stack_items
 from framesmith.bytecode.text import CodeText, read_text, text
 from framesmith.bytecode.verify import Problem, verify, verify_parts
 
@@ -58,6 +59,7 @@ __all__ = [
     "relocate_lines",
     "resume_function",
     "stack_depths",
+    "stack_items",
     "text",
     "verify",
     "verify_parts",

@@ -1,5 +1,6 @@
-"""The version-neutral reading of a code object: what each instruction does, whatever CPython runs.
+"""The version-neutral reading of a code object: what each instruction does, in a vocabulary that is the same on every Python.
 
+Which operations come of a function, and how many slots they take, follows the code of the Python that runs.
 `read` is the entry point. A symbolic interpreter steps over `Reading.operations`; its stack mirrors
 the native one slot for slot. Which instruction gives which operations is a table (`operation_tables`).
 
@@ -11,7 +12,8 @@ Things a reader of operations has to know:
 - SEND(slots): receiver, NULL where `slots` is 2, and value on the stack; if the receiver goes on, its result replaces
   the value and the next operation (a YIELD) runs; when it returns, the result replaces the value and the jump is taken,
   the receiver being dropped first where the argument is 0 (3.11), by END_SEND later where it is not.
-- FOR_ITER leads past END_FOR: those operations are never executed.
+- FOR_ITER leads past END_FOR (3.12) and the POPs behind it (3.13): those operations are never executed.
+- An iterator in a loop is one slot, or two (3.15), the second of which is NULL; natively it may be a number, beside a list or tuple.
 """
 
 from types import CodeType

@@ -12,7 +12,8 @@ stack and in the locals, puts it back, and goes on at that operation, in whateve
     <push the stack, bottom first>
     JUMP_FORWARD <the operation>
 
-**The stack.** `ResumeLayout.stack` has one item per native slot, except EXCEPTION, which covers two.
+**The stack.** `ResumeLayout.stack` has one item per native slot, except EXCEPTION, which covers two. `stack_contents.stack_items`
+gives one that fits each operation; in place of EXCEPTION it has HANDLED and VALUE, and the exception is passed for both.
 
 - VALUE: any object, the iterator of a loop and the `__exit__` of a `with` included. The offset which an exception table
   entry with `lasti` leaves below the exception is a VALUE too; what is passed for it is
@@ -40,7 +41,6 @@ exactly there, ready for `send`, `throw` and `close`.
 
 import inspect
 from dataclasses import dataclass
-from enum import Enum
 from types import CodeType
 from typing import Final, final
 
@@ -54,26 +54,18 @@ from framesmith.bytecode.errors import ResumeError
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
 from framesmith.bytecode.meaning import Kind, Operation, Reading, read, stack_depths
 from framesmith.bytecode.opcodes import CLOSURE_LOAD
-from framesmith.bytecode.operation import NO_FALL_THROUGH
-from framesmith.bytecode.operation_effects import effect
 from framesmith.bytecode.slots import renumber, split_wide_pairs
+from framesmith.bytecode.stack_contents import Content, StackItem, stack_contents
 from framesmith.bytecode.supers import make_arguments_explicit
+
+__all__ = ["ResumeLayout", "StackItem", "resume_function"]
 
 _STAR_FLAGS: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _PACKED: Final = ".values"
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-@final
-class StackItem(Enum):
-    """What an item of `ResumeLayout.stack` is; see the module's docstring."""
-
-    VALUE = "value"
-    NULL = "null"
-    EXCEPTION = "exception"
-    HANDLED = "handled"
-
-
+_CERTAIN: Final = frozenset({Content.VALUE, Content.NULL})
 _SIZES: Final = {StackItem.VALUE: 1, StackItem.NULL: 1, StackItem.EXCEPTION: 2, StackItem.HANDLED: 1}
 
 
@@ -101,6 +93,8 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     reading = read(code)
     parts = disassemble(code)
     _check(code, reading, parts, operation_index, layout)
+    contents = stack_contents(code, reading)[operation_index] or ()
+    _check_nulls(code, operation_index, layout, contents)
     body, regions = parts.instructions, parts.regions
     parts.instructions, parts.regions = [], []
     # A program cannot write such a name, and those that CPython makes (`.0`, `.type_params`) are others.
@@ -113,7 +107,7 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     _enter(emitter, [name for name in parts.cellvars if name in code.co_cellvars])
     if layout.packed:
         _unpack_arguments(emitter, given)
-    _push_stack(emitter, layout, _saved_offsets(reading)[operation_index], list(stack_names))
+    _push_stack(emitter, layout, contents, list(stack_names))
     # The body has such a variable in the slot `.x`, see `_become_function`: that is where its cell has to be.
     for name in doubled:
         emitter.emit("LOAD_FAST", name)
@@ -161,6 +155,21 @@ def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layou
         raise ResumeError(
             f"{', '.join(shared)} of {code.co_qualname}: a cell goes into the closure, it is no argument"
         )
+
+
+def _check_nulls(code: CodeType, index: int, layout: ResumeLayout, contents: tuple[Content, ...]) -> None:
+    """Raises ResumeError where the layout has a value in place of a NULL or the other way round, which CPython would not survive."""
+    # What is on the stack when an exception is raised only has to be dropped.
+    if layout.raises:
+        return
+    given = [item for item in layout.stack for _ in range(_SIZES[item])]
+    for slot, (item, content) in enumerate(zip(given, contents, strict=True)):
+        if content in _CERTAIN and (item is StackItem.NULL) != (content is Content.NULL):
+            holds = "NULL" if content is Content.NULL else "a value"
+            raise ResumeError(
+                f"stack item {slot} at operation {index} of {code.co_qualname} is {holds}, the layout gives {item}; "
+                f"stack_items(code)[{index}] is a layout that fits"
+            )
 
 
 def _become_function(
@@ -241,7 +250,9 @@ def _unpack_arguments(emitter: Emitter, names: list[str]) -> None:
     emitter.emit("DELETE_FAST", _PACKED)
 
 
-def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int], names: list[str]) -> None:
+def _push_stack(
+    emitter: Emitter, layout: ResumeLayout, contents: tuple[Content, ...], names: list[str]
+) -> None:
     """Push the stack values; each argument is deleted once it is pushed, so that no value lives longer than it should."""
     names.reverse()
     for slot in layout.stack:
@@ -250,7 +261,7 @@ def _push_stack(emitter: Emitter, layout: ResumeLayout, offsets: frozenset[int],
             continue
         name = names.pop()
         if slot is StackItem.VALUE:
-            if emitter.known_depth() in offsets:
+            if contents[emitter.known_depth()] is Content.OFFSET:
                 emitter.emit("LOAD_CONST", 0)  # the argument is an offset in the old code
             else:
                 emitter.emit("LOAD_FAST", name)
@@ -357,37 +368,3 @@ def _append_body(parts: CodeParts, body: list[Instruction], regions: list[Except
             region.end = body[0]
     parts.instructions.extend(body)
     parts.regions.extend(regions)
-
-
-def _saved_offsets(reading: Reading) -> list[frozenset[int]]:
-    """Per operation the stack items that hold an instruction offset saved for RERAISE.
-
-    A slot keeps its meaning until the stack is cut to below it.
-    """
-    operations, handlers = reading.operations, reading.handlers
-    depths = stack_depths(reading)
-    found: list[frozenset[int] | None] = [None] * len(operations)
-    todo: list[tuple[int, frozenset[int]]] = [(0, frozenset())]
-    while todo:
-        index, saved = todo.pop()
-        while index < len(operations):
-            depth = depths[index]
-            assert depth is not None
-            saved = frozenset(slot for slot in saved if slot < depth)
-            known = found[index]
-            if known is not None and known == known & saved:
-                break  # paths are merged by intersection: this one takes nothing away
-            saved = found[index] = saved if known is None else known & saved
-            operation, handler = operations[index], handlers[index]
-            if handler is not None:
-                kept = frozenset(slot for slot in saved if slot < handler.depth)
-                own = {handler.depth} if handler.push_lasti else set()
-                todo.append((handler.target, kept | own))
-            if operation.target is not None:
-                todo.append((operation.target, saved))
-            if operation.kind in NO_FALL_THROUGH:
-                break
-            after = depth + effect(operation)
-            saved = frozenset(slot for slot in saved if slot < after)
-            index += 1
-    return [frozenset() if one is None else one for one in found]
