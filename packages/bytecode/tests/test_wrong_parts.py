@@ -232,7 +232,9 @@ def test_what_follows_a_loop_has_to_follow_it():
 )
 @pytest.mark.parametrize("value", [3, ["NOP"], disassemble(caught.__code__)])
 def test_only_instructions_are_inserted(insert, value):
-    with pytest.raises(TypeError, match=r"insert_\w+\(\) got .*, not instructions; pass the `instructions`"):
+    with pytest.raises(
+        TypeError, match=r"insert_\w+\(\) got .*, which is no Instruction; pass the `instructions`"
+    ):
         insert(disassemble(caught.__code__), value)
 
 

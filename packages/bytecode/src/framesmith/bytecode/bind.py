@@ -14,6 +14,7 @@ from typing import Final, final
 from framesmith.bytecode.assemble import assemble
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.errors import require_argument, require_code
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import NULL_FIRST, VERSION
 
@@ -47,6 +48,9 @@ def bind_constants(
     The four attributes replace those of `code` (`filename` in nested code objects too). The line numbers of
     the instructions do not change.
     """
+    require_code("bind_constants()", code)
+    remedy = "pass a dict of global names and objects"
+    require_argument("bind_constants()", values, Mapping, "no mapping", remedy)
     parts = _bind(code, {key: _constant(value) for key, value in values.items()}, filename)
     parts.name, parts.qualname, parts.firstlineno = name, qualname, firstlineno
     return assemble(parts)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import final
 
-from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.errors import AssembleError, require_argument
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
 
 
@@ -63,5 +63,4 @@ class CodeParts:
 
 def require_parts(call: str, value: object) -> None:
     """Raises TypeError, which names the call and says how to get them, for what is no CodeParts."""
-    if not isinstance(value, CodeParts):
-        raise TypeError(f"{call} got {value!r}, which is no CodeParts; pass what disassemble(code) gives")
+    require_argument(call, value, CodeParts, "no CodeParts", "pass what disassemble(code) gives")

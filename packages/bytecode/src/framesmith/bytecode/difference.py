@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Final
 
 from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.errors import require_code
 from framesmith.bytecode.text import text
 
 _POOL_NUMBER: Final = re.compile(r" #\d+ = ")
@@ -18,6 +19,9 @@ def diff(
 
     Nested code objects are compared too. The index of a constant in the pool does not count.
     """
+    for code in (one, other):
+        if not isinstance(code, CodeParts):
+            require_code("diff()", code)
     before, after = _lines(one, positions), _lines(other, positions)
     found = difflib.unified_diff(before, after, "first", "second", n=context, lineterm="")
     return "\n".join(found)

@@ -41,7 +41,7 @@ _COMPARE_MASK: Final = (1 << COMPARE_SHIFT) - 1
 
 def disassemble(code: CodeType) -> CodeParts:
     """Take `code` apart; `assemble` of the result gives an equal code object. Raises TypeError for what is no code object."""
-    require_code(code)
+    require_code("disassemble()", code)
     parts = CodeParts(
         name=code.co_name,
         qualname=code.co_qualname,

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self, final
 
 from framesmith.bytecode import stack_depth
 from framesmith.bytecode.code_parts import CodeParts, require_parts
-from framesmith.bytecode.errors import AssembleError, make_unknown_instruction
+from framesmith.bytecode.errors import AssembleError, make_unknown_instruction, require_argument
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
 from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, VERSION
 
@@ -69,6 +69,8 @@ class Emitter:
         Raises AssembleError if this Python has no such instruction, if it pops an empty stack or jumps to a label known at
         another depth.
         """
+        remedy = "pass one, or use emit() with its name"
+        require_argument("append()", instruction, Instruction, "no Instruction", remedy)
         if instruction.name not in KINDS:
             raise make_unknown_instruction(instruction.name, self.parts.qualname)
         self.instructions.append(instruction)
@@ -97,6 +99,7 @@ class Emitter:
 
     def place_label(self, label: Instruction) -> None:
         """Append `label` here, at the depth of the jumps to it; AssembleError if the depths differ."""
+        require_argument("place_label()", label, Instruction, "no label", "pass what label() gave")
         known = self._label_depths.get(label)
         if self.depth is None:
             self.depth = known

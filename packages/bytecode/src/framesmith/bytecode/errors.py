@@ -4,10 +4,13 @@ None of them is an error of the user's program: each means that a code object ca
 read, or that a caller asked for code that cannot be written.
 """
 
+from collections.abc import Collection
 from types import CodeType
-from typing import final
+from typing import Final, final
 
 from framesmith.bytecode.opcodes import SUPPORTED
+
+_MOST_SHOWN: Final = 120
 
 
 class BytecodeError(Exception):
@@ -60,9 +63,32 @@ def describe_unknown_instruction(name: object) -> str:
     return f"no instruction {name!r} in this version of CPython; the functions in `emitting` know what to write on each"
 
 
-def require_code(value: object) -> None:
-    """Raises TypeError, which says how to get at the code, for what is no code object."""
+def require_code(call: str, value: object) -> None:
+    """Raises TypeError, which names the call and says how to get at the code, for what is no code object."""
     if not isinstance(value, CodeType):
         has_code = isinstance(getattr(value, "__code__", None), CodeType)
         remedy = "pass its __code__" if has_code else "pass a code object, such as the __code__ of a function"
-        raise TypeError(f"got {value!r}, which is no code object; {remedy}")
+        raise make_wrong_argument(call, value, "no code object", remedy)
+
+
+def require_argument(call: str, value: object, kind: type, wrong: str, remedy: str) -> None:
+    """Raises the TypeError of `make_wrong_argument` for what is not of the type `kind`."""
+    if not isinstance(value, kind):
+        raise make_wrong_argument(call, value, wrong, remedy)
+
+
+def require_items(call: str, value: object, kinds: tuple[type, type], wrong: str, remedy: str) -> None:
+    """The same for a collection: `kinds` are its type and that of its items."""
+    collection, item = kinds
+    values = value if isinstance(value, Collection) and isinstance(value, collection) else [None]
+    if not all(isinstance(one, item) for one in values):
+        raise make_wrong_argument(call, value, wrong, remedy)
+
+
+def make_wrong_argument(call: str, value: object, wrong: str, remedy: str) -> TypeError:
+    """The error for an argument of a wrong type: the call, the value, what it is not, and what to pass."""
+    shown = repr(value)
+    # parts are shown with all their instructions
+    if len(shown) > _MOST_SHOWN:
+        shown = f"{shown[:_MOST_SHOWN]}..."
+    return TypeError(f"{call} got {shown}, which is {wrong}; {remedy}")

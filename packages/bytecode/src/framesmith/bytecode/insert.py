@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from framesmith.bytecode.code_parts import CodeParts, require_parts
-from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.errors import AssembleError, make_wrong_argument
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.liveness import accesses
 from framesmith.bytecode.opcodes import AFTER_LOOP
@@ -100,7 +100,7 @@ def _require_instructions(call: str, values: object) -> None:
         else [values]
     )
     if wrong:
-        raise TypeError(f"{call} got {wrong[0]!r}, not instructions; pass the `instructions` of an emitter")
+        raise make_wrong_argument(call, wrong[0], "no Instruction", "pass the `instructions` of an emitter")
 
 
 def _refuse_before_cells(parts: CodeParts, index: int) -> None:

@@ -21,7 +21,7 @@ from typing import Final, final
 
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
-from framesmith.bytecode.errors import UnknownOpcode
+from framesmith.bytecode.errors import UnknownOpcode, require_argument, require_code
 from framesmith.bytecode.instruction import Instruction, Position
 from framesmith.bytecode.opcodes import NULL_FIRST, VERSION
 from framesmith.bytecode.operation import NO_FALL_THROUGH, Handler, Kind, Operation
@@ -90,6 +90,7 @@ class Reading:
 
 def read(code: CodeType) -> Reading:
     """The reading of `code`; raises UnknownOpcode for an instruction that the tables do not know."""
+    require_code("read()", code)
     return read_parts(disassemble(code))
 
 
@@ -208,6 +209,7 @@ def closure_loads(parts: CodeParts) -> frozenset[Instruction]:
 
 def stack_depths(reading: Reading) -> tuple[int | None, ...]:
     """Depth of the stack before each operation, None for what is never reached."""
+    require_argument("stack_depths()", reading, Reading, "no Reading", "pass what read(code) gives")
     operations, handlers = reading.operations, reading.handlers
     found: list[int | None] = [None] * len(operations)
     todo = [(0, 0)]

@@ -8,11 +8,18 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 
 from framesmith.bytecode import line_table
+from framesmith.bytecode.errors import make_wrong_argument, require_argument, require_code, require_items
 from framesmith.bytecode.instruction import NOWHERE, Position
 
 
 def relocate_lines(code: CodeType, lines: Sequence[int], firstlineno: int) -> CodeType:
     """`code` with line `n` (counted from 1) replaced by `lines[n - 1]`; lines beyond the end take the last one."""
+    require_code("relocate_lines()", code)
+    wrong, remedy = "no list of line numbers", "pass one for each line of the generated text"
+    require_items("relocate_lines()", lines, (Sequence, int), wrong, remedy)
+    if not lines:
+        raise make_wrong_argument("relocate_lines()", lines, wrong, remedy)
+    require_argument("relocate_lines()", firstlineno, int, "no line number", "pass an int")
     table = line_table.encode(_entries(code, lines), firstlineno)
     return code.replace(co_linetable=table, co_firstlineno=firstlineno)
 

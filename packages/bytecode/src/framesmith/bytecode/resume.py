@@ -50,7 +50,7 @@ from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.jumps import jump, jump_if_none
-from framesmith.bytecode.errors import ResumeError
+from framesmith.bytecode.errors import ResumeError, require_argument, require_code, require_items
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
 from framesmith.bytecode.meaning import Kind, Operation, Reading, read, stack_depths
 from framesmith.bytecode.opcodes import CLOSURE_LOAD
@@ -82,6 +82,12 @@ class ResumeLayout:
     raises: bool = False
     packed: bool = False
 
+    def __post_init__(self) -> None:
+        remedy = "pass stack_items(code)[operation_index], or (StackItem.VALUE,)"
+        require_items("ResumeLayout()", self.stack, (tuple, StackItem), "no tuple of StackItem", remedy)
+        remedy = "pass the locals that are arguments, as in ('x',)"
+        require_items("ResumeLayout()", self.locals, (tuple, str), "no tuple of names", remedy)
+
 
 def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) -> CodeType:
     """Code of a function that goes on at `operation_index` of `meaning.read(code)`: a native continuation (ADR 0005).
@@ -90,6 +96,11 @@ def resume_function(code: CodeType, operation_index: int, layout: ResumeLayout) 
     `layout.locals`; with `layout.raises`, an exception that is raised at the operation instead of running it. Free variables:
     those of `code`, then its cells. Raises ResumeError if the operation or the layout does not fit the code.
     """
+    require_code("resume_function()", code)
+    remedy = "pass the index of one of read(code).operations"
+    require_argument("resume_function()", operation_index, int, "no index", remedy)
+    remedy = "pass ResumeLayout(stack_items(code)[operation_index], names)"
+    require_argument("resume_function()", layout, ResumeLayout, "no ResumeLayout", remedy)
     reading = read(code)
     parts = disassemble(code)
     _check(code, reading, parts, operation_index, layout)
@@ -137,6 +148,10 @@ def _check(code: CodeType, reading: Reading, parts: CodeParts, index: int, layou
     if reading.operations[index].instruction < starts:
         raise ResumeError(f"operation {index} of {code.co_qualname} stands before its start; call it anew")
     depth = stack_depths(reading)[index]
+    if depth is None:
+        raise ResumeError(
+            f"operation {index} ({reading.operations[index].kind}) of {code.co_qualname} is never reached"
+        )
     given = sum(_SIZES[slot] for slot in layout.stack)
     if depth != given:
         operation = reading.operations[index]

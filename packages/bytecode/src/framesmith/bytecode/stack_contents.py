@@ -11,6 +11,7 @@ from enum import Enum
 from types import CodeType
 from typing import Final, NamedTuple, final
 
+from framesmith.bytecode.errors import require_code
 from framesmith.bytecode.meaning import Reading, read
 from framesmith.bytecode.opcodes import NULL_FIRST
 from framesmith.bytecode.operation import NO_FALL_THROUGH, Handler, Kind, Operation
@@ -94,6 +95,7 @@ def stack_items(code: CodeType) -> tuple[tuple[StackItem, ...] | None, ...]:
     slots that hold a method and its `self`, as LOAD_METHOD leaves them, are given as VALUE and NULL: the value to pass is the bound method.
     Of a loop in 3.15 the value is an iterator. A local that an inlined comprehension puts aside (3.12) is VALUE if it may be bound there.
     """
+    require_code("stack_items()", code)
     return tuple(
         None if one is None else tuple(_ITEMS[slot] for slot in one)
         for one in stack_contents(code, read(code))

@@ -24,7 +24,7 @@ from typing import Final, final
 from framesmith.bytecode.assemble import argument_numbers, assemble
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
-from framesmith.bytecode.errors import TextError
+from framesmith.bytecode.errors import TextError, require_argument, require_code
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
 from framesmith.bytecode.opcodes import KINDS, ArgumentKind
 from framesmith.bytecode.pools import ConstantPool
@@ -61,6 +61,8 @@ class CodeText:
 
 def text(code: CodeType | CodeParts) -> CodeText:
     """The text of a code object, with a section for each nested one; AssembleError for parts that cannot be encoded."""
+    if not isinstance(code, CodeParts):
+        require_code("text()", code)
     objects: list[object] = []
     parts = code if isinstance(code, CodeParts) else disassemble(code)
     require_well_formed(parts)
@@ -182,6 +184,7 @@ def read_text(written: str | CodeText, objects: Sequence[object] = ()) -> CodePa
     """
     if isinstance(written, CodeText):
         return read_text(written.text, written.objects)
+    require_argument("read_text()", written, str, "no text", "pass what text(code) gives")
     known: dict[int, object] = dict(enumerate(objects))
     # No constant holds a blank line: its line breaks are escaped.
     sections = [section for section in written.split("\n\n") if section.strip()]

@@ -16,9 +16,9 @@ from framesmith.bytecode.assemble import argument_numbers
 from framesmith.bytecode.borrows import borrow_problems
 from framesmith.bytecode.cells import cell_problems
 from framesmith.bytecode.cleanup import reachable
-from framesmith.bytecode.code_parts import CodeParts
+from framesmith.bytecode.code_parts import CodeParts, require_parts
 from framesmith.bytecode.disassemble import disassemble
-from framesmith.bytecode.errors import AssembleError, BytecodeError, UnknownOpcode
+from framesmith.bytecode.errors import AssembleError, BytecodeError, UnknownOpcode, require_code
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.meaning import steps_of
 from framesmith.bytecode.nulls import null_problems
@@ -48,6 +48,7 @@ class Problem:
 
 def verify(code: CodeType) -> list[Problem]:
     """Every problem found in `code` (nested code objects are not entered)."""
+    require_code("verify()", code)
     try:
         parts = disassemble(code)
     except BytecodeError as error:
@@ -61,6 +62,7 @@ def verify(code: CodeType) -> list[Problem]:
 
 def verify_parts(parts: CodeParts) -> list[Problem]:
     """The checks that need no code object: depths, flow, regions, names, signature, cells, NULLs and borrowed references."""
+    require_parts("verify_parts()", parts)
     return _verify_parts(parts)[0]
 
 
