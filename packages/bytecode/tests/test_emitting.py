@@ -5,6 +5,7 @@ from types import CellType, FunctionType
 
 import pytest
 
+from framesmith.bytecode import disassemble, insert_before, read
 from framesmith.bytecode.assemble import assemble
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.emitter import Emitter
@@ -20,6 +21,7 @@ from framesmith.bytecode.emitting import (
 )
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import Position
+from framesmith.bytecode.opcodes import backward_name
 from framesmith.bytecode.verify import verify
 
 
@@ -383,3 +385,79 @@ def test_a_label_reached_at_two_depths_is_refused():
 def test_popping_an_empty_stack_is_refused():
     with pytest.raises(AssembleError, match="POP_TOP pops an empty stack"):
         stack.pop(emitter())
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_conditional_jump_leads_back(wanted):
+    """`n -= 1` until its truth is no longer `wanted`, at once where it is not."""
+    made = emitter("n")
+    again = made.label()
+    made.place_label(again)
+    variables.load(made, "n")
+    variables.load_constant(made, 1)
+    operators.binary(made, "-")
+    variables.store(made, "n")
+    variables.load(made, "n")
+    jumps.jump_if(made, wanted, again)
+    load_all(made, "n")
+    calls.return_value(made)
+    assert run(made, 5) == (0 if wanted else 4)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_jump_by_none_leads_back(wanted):
+    made = emitter("get")
+    again = made.label()
+    made.place_label(again)
+    variables.load(made, "get")
+    calls.make_callable(made)
+    calls.call(made, 0)
+    jumps.jump_if_none(made, wanted, again)
+    load_all(made, ["get"])
+    calls.return_value(made)
+    left = [None, None, 1, None]
+    run(made, lambda: left.pop(0))
+    assert left == ([None] if wanted else [None, 1, None])
+
+
+def countdown(n):
+    seen = 0
+    while n > 0:
+        n -= 1
+        seen += 1
+    return n, seen
+
+
+LAST = countdown.__code__.co_firstlineno + 5
+
+
+def test_a_conditional_jump_that_is_inserted_leads_back():
+    parts = disassemble(countdown.__code__)
+    before = list(parts.instructions)
+    store = [one for one in parts.instructions if one.name == "STORE_FAST" and one.argument == "seen"]
+    start = parts.instructions[parts.instruction_indices()[store[0]] + 1]
+    made = Emitter.within(parts)
+    variables.load(made, "n")
+    jumps.jump_if(made, True, start)
+    # `return n, seen`, at whose first instruction the stack is empty
+    last = next(one for one in read(countdown.__code__).operations if one.position.line == LAST)
+    insert_before(parts, before[last.instruction], made.instructions)
+    code = assemble(parts)
+    assert verify(code) == []
+    assert FunctionType(code, {})(3) == (0, 3)
+
+
+def test_a_conditional_jump_written_by_hand_that_cannot_lead_back_says_how():
+    if backward_name("POP_JUMP_FORWARD_IF_TRUE"):
+        pytest.skip("3.11 has conditional jumps in both directions")
+    made = emitter("n")
+    again = made.label()
+    made.place_label(again)
+    variables.load(made, "n")
+    made.emit("POP_JUMP_IF_NONE", None, again)
+    variables.load(made, "n")
+    calls.return_value(made)
+    with pytest.raises(
+        AssembleError, match="cannot jump back to .*: lead it to a JUMP_BACKWARD further on, or let"
+    ):
+        assemble(made.finish())

@@ -1,6 +1,6 @@
 """`assemble`: `CodeParts` to a code object.
 
-Jumps get the direction and the width they need, names and constants their numbers, the frame the
+Jumps get the direction and the width they need (JUMP_FORWARD to an earlier instruction becomes JUMP_BACKWARD, and the other way round), names and constants their numbers, the frame the
 stack size it needs. What cannot be encoded, or has no single stack depth, is an AssembleError; the other checks are those of `verify`.
 """
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from framesmith.bytecode import exception_table, line_table, stack_depth
 from framesmith.bytecode.code_parts import CodeParts, require_parts
-from framesmith.bytecode.errors import AssembleError, make_unknown_instruction
+from framesmith.bytecode.errors import AssembleError, describe_no_way_back, make_unknown_instruction
 from framesmith.bytecode.exception_table import TableRow
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import (
@@ -247,7 +247,7 @@ def _set_direction(parts: CodeParts, index: int, instruction: Instruction, targe
         return
     turned = backward_name(instruction.name) if backward else forward_name(instruction.name)
     if turned is None:
-        raise AssembleError(f"{parts.qualname}: {instruction.name} at {index} cannot jump back to {target}")
+        raise AssembleError(f"{parts.qualname}: {describe_no_way_back(instruction.name, index, target)}")
     instruction.name = turned
 
 

@@ -63,6 +63,13 @@ def describe_unknown_instruction(name: object) -> str:
     return f"no instruction {name!r} in this version of CPython; the functions in `emitting` know what to write on each"
 
 
+def describe_no_way_back(name: str, index: int, target: int) -> str:
+    """What is said of a jump to an earlier instruction that has no backward form, as conditional ones from 3.12 on."""
+    remedy = "lead it to a JUMP_BACKWARD further on, or let `emitting.jumps` write the jump"
+    said = f"{name} at {index} cannot jump back to {target}"
+    return f"{said}: {remedy}" if name.startswith("POP_JUMP") else f"{said}, it leads further on alone"
+
+
 def require_code(call: str, value: object) -> None:
     """Raises TypeError, which names the call and says how to get at the code, for what is no code object."""
     if not isinstance(value, CodeType):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from framesmith.bytecode.code_parts import CodeParts
-from framesmith.bytecode.errors import AssembleError, describe_unknown_instruction
+from framesmith.bytecode.errors import AssembleError, describe_no_way_back, describe_unknown_instruction
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction
 from framesmith.bytecode.opcodes import KINDS, ArgumentKind, backward_name, is_backward
 
@@ -132,7 +132,7 @@ def _targets(parts: CodeParts) -> Iterator[Finding]:
             if one.target is None or one.target not in index_of:
                 yield "jump", f"{one.name} at {index} leads out of the code", index
             elif not is_backward(one.name) and index_of[one.target] <= index and not backward_name(one.name):
-                yield "jump", f"{one.name} at {index} cannot jump back to {index_of[one.target]}", index
+                yield "jump", describe_no_way_back(one.name, index, index_of[one.target]), index
         elif one.target is not None:
             yield "jump", f"{one.name} at {index} has a target, and is no jump", index
 
