@@ -37,6 +37,14 @@ def test_attributes_are_replaced() -> None:
     assert inner.co_filename == "user.py"
 
 
+def test_attributes_that_are_not_given_stay() -> None:
+    code = test_attributes_are_replaced.__code__
+    made = bind_constants(code, {"bound": 1})
+    for name in ("co_name", "co_qualname", "co_filename", "co_firstlineno"):
+        assert getattr(made, name) == getattr(code, name)
+    assert bind_constants(code, {}, name="other").co_firstlineno == code.co_firstlineno
+
+
 def test_placeholders_leave_no_trace_in_the_names() -> None:
     assert bound("def f(): return HOLE.real + len('a')", {"HOLE": 1}).__code__.co_names == ("real", "len")
 

@@ -38,27 +38,30 @@ def bind_constants(
     code: CodeType,
     values: Mapping[str, object],
     *,
-    name: str,
-    qualname: str,
-    filename: str,
-    firstlineno: int,
+    name: str | None = None,
+    qualname: str | None = None,
+    filename: str | None = None,
+    firstlineno: int | None = None,
 ) -> CodeType:
     """A copy of `code` in which each global load of a name in `values` loads that object as a constant.
 
-    The four attributes replace those of `code` (`filename` in nested code objects too). The line numbers of
-    the instructions do not change.
+    The four attributes, where given, replace those of `code` (`filename` in nested code objects too). The line numbers of
+    the instructions do not change. Raises TypeError for what is no code object and for what is no mapping.
     """
     require_code("bind_constants()", code)
     remedy = "pass a dict of global names and objects"
     require_argument("bind_constants()", values, Mapping, "no mapping", remedy)
     parts = _bind(code, {key: _constant(value) for key, value in values.items()}, filename)
-    parts.name, parts.qualname, parts.firstlineno = name, qualname, firstlineno
+    parts.name = code.co_name if name is None else name
+    parts.qualname = code.co_qualname if qualname is None else qualname
+    parts.firstlineno = code.co_firstlineno if firstlineno is None else firstlineno
     return assemble(parts)
 
 
-def _bind(code: CodeType, values: Mapping[str, object], filename: str) -> CodeParts:
+def _bind(code: CodeType, values: Mapping[str, object], filename: str | None) -> CodeParts:
     parts = disassemble(code)
-    parts.filename = filename
+    if filename is not None:
+        parts.filename = filename
     replaced: dict[int, CodeType] = {}
     for index, constant in enumerate(parts.constants):
         if isinstance(constant, CodeType):
