@@ -18,6 +18,7 @@ from framesmith.bytecode import (
     disassemble,
     insert_at_start,
     insert_before,
+    insert_on_edge,
     read,
     read_text,
     relocate_lines,
@@ -53,6 +54,7 @@ TAKE_PARTS = {
     "verify_parts": verify_parts,
     "insert_before": lambda value: insert_before(value, Instruction("NOP"), []),
     "insert_at_start": lambda value: insert_at_start(value, []),
+    "insert_on_edge": lambda value: insert_on_edge(value, Instruction("NOP"), [], jump=True),
 }
 CODE = function.__code__
 OTHERS = {

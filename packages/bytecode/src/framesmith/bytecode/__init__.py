@@ -18,7 +18,7 @@ from framesmith.bytecode.errors import (
     TextError,
     UnknownOpcode,
 )
-from framesmith.bytecode.insert import insert_at_start, insert_before
+from framesmith.bytecode.insert import insert_at_start, insert_before, insert_on_edge
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
 from framesmith.bytecode.meaning import Handler, Kind, Operation, Reading, read, stack_depths
 from framesmith.bytecode.relocate import relocate_lines
@@ -54,6 +54,7 @@ __all__ = [
     "disassemble",
     "insert_at_start",
     "insert_before",
+    "insert_on_edge",
     "read",
     "read_text",
     "relocate_lines",

@@ -48,7 +48,7 @@ class Emitter:
 
     @classmethod
     def within(cls, parts: CodeParts) -> Self:
-        """An emitter of instructions that `insert_before` or `insert_at_start` put into `parts`.
+        """An emitter of instructions that `insert_before`, `insert_at_start` or `insert_on_edge` puts into `parts`.
 
         It knows the variables of `parts`, and a local that is new is one of `parts` at once; `instructions` is what was written.
         `depth` counts from the place where they will stand. In the body of a class or a module variables are names: `load_name`.

@@ -12,10 +12,11 @@ from typing import Final
 
 from framesmith.bytecode.code_parts import CodeParts, require_parts
 from framesmith.bytecode.errors import AssembleError, make_wrong_argument
-from framesmith.bytecode.instruction import Instruction
+from framesmith.bytecode.instruction import ExceptionRegion, Instruction
 from framesmith.bytecode.liveness import accesses
-from framesmith.bytecode.opcodes import AFTER_LOOP
+from framesmith.bytecode.opcodes import AFTER_LOOP, NO_FALL_THROUGH
 from framesmith.bytecode.slots import own_references, split_wide_pairs
+from framesmith.bytecode.stack_depth import handlers
 
 _BEGIN_OF_CALL: Final = frozenset({"KW_NAMES", "PRECALL"})
 """They are one call together with the CALL that follows (Python 3.11 and 3.12)."""
@@ -33,33 +34,53 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
     """
     require_parts("insert_before()", parts)
     _require_instructions("insert_before()", instructions)
-    index = parts.instruction_indices().get(target)
-    if index is None:
-        name = getattr(target, "name", repr(target))
-        raise AssembleError(
-            f"{name} is not an instruction of {parts.qualname}: pass one of parts.instructions, the object itself"
-        )
     everything = parts.instructions
+    index = _index_of(parts, target)
     while index and everything[index - 1].name in _BEGIN_OF_CALL:
         index -= 1
     target = everything[index]
-    _refuse_before_cells(parts, index)
-    if _is_known_place(everything, index):
-        raise AssembleError(
-            f"nothing can stand in front of {target.name} (instruction {index} of {parts.qualname}): "
-            f"CPython finds it by its place; {_remedy(everything, index)}"
-        )
+    _require_possible(parts, index)
     if not instructions:
         return
     first = instructions[0]
-    _insert(parts, index, instructions)
+    _insert_between(parts, index, instructions)
     for instruction in everything:
         if instruction.target is target:
             instruction.target = first
     for region in parts.regions:
-        region.start = first if region.start is target else region.start
-        region.end = first if region.end is target else region.end
         region.target = first if region.target is target else region.target
+
+
+def insert_on_edge(
+    parts: CodeParts, source: Instruction, instructions: Sequence[Instruction], *, jump: bool
+) -> None:
+    """Put instructions on the way from `source` to the instruction that it jumps to (`jump`), or to the one that follows it.
+
+    They run when control goes that way, and not when it comes to the same instruction from elsewhere. They are in the exception
+    region of the instruction to which they lead; in front of an unconditional jump, in that of the jump. The exit of a loop is the
+    jump of its FOR_ITER.
+    Raises AssembleError where there is no such way, and where nothing can stand: see `insert_before`.
+    """
+    require_parts("insert_on_edge()", parts)
+    _require_instructions("insert_on_edge()", instructions)
+    index, target = _index_of(parts, source), source.target
+    ends = source.name in NO_FALL_THROUGH | _BEGIN_OF_CALL or index + 1 == len(parts.instructions)
+    if (target is None) if jump else ends:
+        way = "does not jump" if jump else "does not lead to the instruction that follows"
+        raise AssembleError(f"{source.name} (instruction {index} of {parts.qualname}) {way}")
+    if not instructions:
+        return
+    if target is not None and jump:
+        if source.name in NO_FALL_THROUGH:
+            insert_before(parts, source, instructions)
+            return
+        if target.name != "END_FOR":
+            _insert_apart(parts, source, target, instructions)
+            return
+        # CPython goes from FOR_ITER behind what ends the loop, where nothing else comes from.
+        index = parts.instruction_indices()[target] + len(AFTER_LOOP) - 1
+    _require_possible(parts, index + 1)
+    _insert_between(parts, index + 1, instructions)
 
 
 def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> None:
@@ -75,6 +96,51 @@ def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> No
     if start is None:
         raise AssembleError(f"{parts.qualname} has no RESUME, behind which its body would begin")
     _insert(parts, start, instructions)
+
+
+def _index_of(parts: CodeParts, instruction: Instruction) -> int:
+    index = parts.instruction_indices().get(instruction)
+    if index is None:
+        name = getattr(instruction, "name", repr(instruction))
+        raise AssembleError(
+            f"{name} is not an instruction of {parts.qualname}: pass one of parts.instructions, the object itself"
+        )
+    return index
+
+
+def _require_possible(parts: CodeParts, index: int) -> None:
+    """Raises AssembleError if nothing can stand in front of the instruction at `index`."""
+    _refuse_before_cells(parts, index)
+    if _is_known_place(parts.instructions, index):
+        raise AssembleError(
+            f"nothing can stand in front of {parts.instructions[index].name} (instruction {index} of {parts.qualname}): "
+            f"CPython finds it by its place; {_remedy(parts.instructions, index)}"
+        )
+
+
+def _insert_between(parts: CodeParts, index: int, instructions: Sequence[Instruction]) -> None:
+    """In front of `index`, in the exception region of what is there; jumps to it stay."""
+    target = parts.instructions[index]
+    _insert(parts, index, instructions)
+    for region in parts.regions:
+        region.start = instructions[0] if region.start is target else region.start
+        region.end = instructions[0] if region.end is target else region.end
+
+
+def _insert_apart(
+    parts: CodeParts, source: Instruction, target: Instruction, instructions: Sequence[Instruction]
+) -> None:
+    """At the end of the code: `source` leads there, and from there a jump to `target`."""
+    covering = handlers(parts, parts.instruction_indices())[parts.instruction_indices()[target]]
+    first = instructions[0]
+    for region in parts.regions:
+        region.end = first if region.end is None else region.end
+    back = Instruction("JUMP_FORWARD", None, target, source.position)
+    _insert(parts, len(parts.instructions), [*instructions, back])
+    source.target = first
+    if covering is not None:
+        around = parts.regions[covering]
+        parts.regions.append(ExceptionRegion(first, None, around.target, around.depth, around.push_lasti))
 
 
 def _insert(parts: CodeParts, index: int, instructions: Sequence[Instruction]) -> None:
