@@ -79,8 +79,12 @@ def insert_on_edge(
             return
         # CPython goes from FOR_ITER behind what ends the loop, where nothing else comes from.
         index = parts.instruction_indices()[target] + len(AFTER_LOOP) - 1
-    _require_possible(parts, index + 1)
-    _insert_between(parts, index + 1, instructions)
+    index += 1
+    # It belongs to the jump, and in 3.14 no exception region has it.
+    if parts.instructions[index].name == "NOT_TAKEN":
+        index += 1
+    _require_possible(parts, index)
+    _insert_between(parts, index, instructions)
 
 
 def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> None:
