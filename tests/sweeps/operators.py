@@ -115,7 +115,9 @@ def _unlike(left: object, right: object, contents: bool, lapack: bool) -> str | 
     if type(left) is not type(right):
         return f"type {type(left).__name__} -> {type(right).__name__}"
     if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
-        return None if left == right or left != left else f"{left} -> {right}"
+        # each side has a copy of a module that is an operand
+        is_same = left == right or left != left or isinstance(left, torch.nn.Module)
+        return None if is_same else f"{left} -> {right}"
     for name in ("dtype", "shape", "layout", "requires_grad"):
         if getattr(left, name) != getattr(right, name):
             return f"{name} {getattr(left, name)} -> {getattr(right, name)}"
