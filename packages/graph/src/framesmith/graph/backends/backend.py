@@ -228,7 +228,9 @@ def aot_eager(module: fx.GraphModule, examples: Sequence[object], **settings: ob
 
 def _run_boxed(module: fx.GraphModule, examples: Sequence[object]) -> Callable[[list[Any]], object]:
     def run(arguments: list[Any]) -> object:
-        return fx.Interpreter(module).boxed_run(arguments)
+        interpreter = fx.Interpreter(module)
+        interpreter.extra_traceback = False  # it would change the arguments of an exception
+        return interpreter.boxed_run(arguments)
 
     run._boxed_call = True  # type: ignore[attr-defined]  # how AOTAutograd recognizes the calling convention
     return run
