@@ -52,6 +52,18 @@ def module_of(cls: object) -> object:
         return None
 
 
+def native_class_name(cls: type) -> str:
+    """The name of a class in CPython's own errors, `tp_name`, which for classes written in C may include the module.
+
+    Read from an error that names a class before any of its code is asked."""
+    base = dict if issubclass(cls, int) else int
+    try:
+        base.__new__(cls)
+    except TypeError as error:
+        return str(error).partition("(")[2].partition("): ")[0]
+    raise AssertionError(f"{base.__name__}.__new__ took a class that is no subclass")
+
+
 def is_one_of(cls: type, classes: Iterable[type]) -> bool:
     """Whether a class is one of these: `in` would compare, and hash, with the `__eq__` and `__hash__` of its metaclass."""
     return any(cls is one for one in classes)

@@ -9,7 +9,7 @@ from typing import Final, final
 
 import torch
 
-from framesmith.guards.class_lookup import class_name, defines
+from framesmith.guards.class_lookup import defines
 from framesmith.variables.builtin_types.iterators import IteratorTracker, at_index
 from framesmith.variables.builtin_types.sequences import repeat_count, user_errors
 from framesmith.variables.core.base import Arguments, Keywords, TraceContext, Tracker, Writer
@@ -85,7 +85,7 @@ class _Slots:
         if isinstance(item, Constant):
             return fold(tx, operator.contains, [constant, item])
         if isinstance(constant.value, str) and not issubclass(item.python_type, str):
-            shown = class_name(item.python_type)
+            shown = type_name(item)
             raise_observed(tx, TypeError, f"'in <string>' requires string as left operand, not {shown}")
         asked = f"a membership test of {item.describe()}"
         return constant.unsupported(asked, "__contains__", "__iter__", "__getitem__")
@@ -102,7 +102,7 @@ class _Slots:
                 key = Constant(index_of(tx, key))
             elif not issubclass(key.python_type, slice):
                 kind = "string" if isinstance(constant.value, str) else "byte"
-                shown = class_name(key.python_type)
+                shown = type_name(key)
                 tail = f", not '{shown}'" if kind == "string" else f" or slices, not {shown}"
                 raise_observed(tx, TypeError, f"{kind} indices must be integers{tail}")
         if not key.is_python_constant():

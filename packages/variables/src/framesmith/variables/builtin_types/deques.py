@@ -5,7 +5,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, final
 
 from framesmith.guards import Source
-from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import EqualTo, LengthIs, TypeIs
 from framesmith.guards.sources import Attribute, Item
 from framesmith.variables.builtin_types.dict_iterators import advance_by
@@ -24,6 +23,7 @@ from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.remains import REMAINS
 from framesmith.variables.core.rows import Rows
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.core.unspecialized import require_specializable
 from framesmith.variables.core.wrap_rules import lazy
 from framesmith.variables.operations.compare import FUNCTIONS, compare
@@ -127,7 +127,7 @@ class DequeTracker(Tracker):
         return Constant(any(same for _, same in compare_each(tx, self, item)))
 
     def _place(self, tx: TraceContext, key: Tracker) -> int:
-        shown = class_name(key.realize().python_type)
+        shown = type_name(key.realize())
         return index_of(tx, key, f"sequence index must be integer, not '{shown}'")
 
     def subscript(self, tx: TraceContext, key: Tracker) -> Tracker:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Never, final
 
-from framesmith.guards.class_lookup import class_name, defines, overrides
+from framesmith.guards.class_lookup import defines, overrides
 from framesmith.variables.builtin_types.unhashable_keys import UnhashableValue
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
@@ -94,7 +94,7 @@ def position(tx: TraceContext, key: Tracker, name: str) -> Key:
             raise_observed(tx, ValueError, "slice step cannot be zero")
         start, stop = _slice_member(tx, key, "start"), _slice_member(tx, key, "stop")
         return slice(start, stop, step)
-    return index_of(tx, key, f"{name} indices must be integers or slices, not {class_name(key.python_type)}")
+    return index_of(tx, key, f"{name} indices must be integers or slices, not {type_name(key)}")
 
 
 def _slice_member(tx: TraceContext, key: Tracker, name: str) -> int | None:

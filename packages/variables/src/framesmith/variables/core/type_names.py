@@ -1,26 +1,12 @@
-"""The name of a type in CPython's own errors: `tp_name`, which for types written in C may include the module."""
+"""The name of a type in CPython's own errors."""
 
-import torch
-
-from framesmith.guards.class_lookup import class_name, is_heap_type, is_immutable, module_of, qualified_name
+from framesmith.guards.class_lookup import is_heap_type, module_of, native_class_name, qualified_name
 from framesmith.variables.core.base import Tracker
 
 
 def type_name(tracker: Tracker) -> str:
-    """The name of the value's type as an error shows it; breaks the graph where that text is not certain."""
-    return name_of_type(tracker, tracker.python_type)
-
-
-def name_of_type(tracker: Tracker, cls: type) -> str:
-    """The name of a type as an error about this value shows it; breaks the graph where that text is not certain."""
-    module = module_of(cls)
-    # both are cut out of `tp_name` (typeobject.c, type_module)
-    if not is_heap_type(cls) and type(module) is str:
-        return class_name(cls) if module == "builtins" else f"{module}.{class_name(cls)}"
-    in_python = not is_immutable(cls) and not issubclass(cls, torch._C.StorageBase)  # torch renames these
-    if not in_python and module != "builtins":
-        tracker.unsupported("an error that names its type")
-    return class_name(cls)
+    """The name of the value's type as an error shows it."""
+    return native_class_name(tracker.python_type)
 
 
 def full_type_name(tracker: Tracker) -> str:

@@ -19,6 +19,7 @@ from framesmith.guards.class_lookup import (
     is_data_descriptor,
     is_immutable,
     is_one_of,
+    native_class_name,
     static_lookup,
     type_dict,
 )
@@ -42,7 +43,6 @@ from framesmith.variables.core.known_value import KnownValue
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
-from framesmith.variables.core.type_names import name_of_type
 from framesmith.variables.objects import container_slots, object_slots, operator_slots
 from framesmith.variables.objects.construction import begin_construct
 from framesmith.variables.objects.descriptors import (
@@ -223,7 +223,7 @@ class ClassTracker(KnownValue[type]):
         ):
             self.unsupported(f"storing attribute {name!r}")
         if is_immutable(self.value):
-            shown = name_of_type(self, self.value)
+            shown = native_class_name(self.value)
             raise_observed(tx, TypeError, f"cannot set '{name}' attribute of immutable type '{shown}'")
         if value is None:
             found = find(tx, self.value, name)

@@ -118,8 +118,7 @@ def begin_init(
         return replace(result, replacement=instance)
     outcome = run_pending(tx, result).realize()
     if outcome.python_type is not type(None):
-        name = class_name(outcome.python_type)
-        raise_observed(tx, TypeError, f"__init__() should return None, not '{name}'")
+        raise_observed(tx, TypeError, f"__init__() should return None, not '{type_name(outcome)}'")
     return instance
 
 

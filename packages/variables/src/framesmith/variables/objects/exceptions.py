@@ -349,10 +349,8 @@ def make_raised_exception(tx: TraceContext, value: Tracker) -> ExceptionTracker:
         if isinstance(cls, type) and issubclass(cls, BaseException):
             value = value.call(tx, (), {}).realize()
             if not isinstance(value, ExceptionTracker):
-                name = class_name(value.python_type)
-                message = (
-                    f"calling {cls!r} should have returned an instance of BaseException, not <class '{name}'>"
-                )
+                shown = type.__repr__(value.python_type)
+                message = f"calling {cls!r} should have returned an instance of BaseException, not {shown}"
                 raise_observed(tx, TypeError, message)
     if isinstance(value, ExceptionTracker):
         return value

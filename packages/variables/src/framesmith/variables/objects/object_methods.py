@@ -14,6 +14,7 @@ from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import RowFunction
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.instances import InstanceTracker
 
 ROWS: Final = Rows()
@@ -109,7 +110,7 @@ def object_str(tx: TraceContext, self: Tracker, /) -> Tracker | PendingCall:
 def object_format(tx: TraceContext, self: Tracker, spec: Tracker, /) -> Tracker:
     """`object.__format__`: `str(self)`, without a format specification."""
     if spec.as_python_constant() != "":
-        name = class_name(self.python_type)
+        name = type_name(self)
         raise_observed(tx, TypeError, f"unsupported format string passed to {name}.__format__")
     return self.special_attribute(tx, "__str__").call(tx, (), {})
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final, final
 
-from framesmith.guards.class_lookup import class_name, resolution_order
+from framesmith.guards.class_lookup import native_class_name, resolution_order
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker, Writer
 from framesmith.variables.core.cpython_messages import NonContainerSample, PlainSample, find_error_text
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.rows import Rows
-from framesmith.variables.core.type_names import name_of_type, type_name
+from framesmith.variables.core.type_names import type_name
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.objects.descriptors import begin_get
 from framesmith.variables.objects.lookup import find
@@ -80,19 +80,17 @@ def make_super(tx: TraceContext, start: Tracker, receiver: Tracker) -> Tracker:
     """`super(start, receiver)`; for `super()` the symbolic interpreter passes both. TypeError as in CPython."""
     start, receiver = start.realize(), receiver.realize()
     if not isinstance(start, ClassTracker):
-        return raise_observed(
-            tx, TypeError, f"super() argument 1 must be a type, not {class_name(start.python_type)}"
-        )
+        return raise_observed(tx, TypeError, f"super() argument 1 must be a type, not {type_name(start)}")
     # A class first: `super(Meta, cls)` within a metaclass would fit in both ways (CPython: `supercheck`).
     if isinstance(receiver, ClassTracker) and start.value in resolution_order(receiver.value):
         return SuperTracker(start.value, receiver, receiver.value)
     if start.value in resolution_order(receiver.python_type):
         return SuperTracker(start.value, receiver, receiver.python_type)
     if isinstance(receiver, ClassTracker):
-        text = _NO_SUBTYPE.replace("{receiver}", name_of_type(receiver, receiver.value))
+        text = _NO_SUBTYPE.replace("{receiver}", native_class_name(receiver.value))
     else:
         text = _NO_INSTANCE.replace("{receiver}", type_name(receiver))
-    return raise_observed(tx, TypeError, text.replace("{start}", name_of_type(start, start.value)))
+    return raise_observed(tx, TypeError, text.replace("{start}", native_class_name(start.value)))
 
 
 @ROWS.call(super)

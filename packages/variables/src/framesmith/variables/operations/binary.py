@@ -224,8 +224,7 @@ def _multiplies_first(cls: type) -> bool:
 
 
 def unsupported_operands(symbol: str, one: Tracker, another: Tracker, in_place: bool = False) -> str:
-    """CPython's message for operands that do not fit; breaks
-    the graph where the name of a type in it is not certain."""
+    """CPython's message for operands that do not fit."""
     left, right, other = one.python_type, another.python_type, type_name(another)
     name = left.__name__ if symbol == "+" and sequence_base(left) is not None else type_name(one)
     return operands_text(symbol, left, right, name, other, in_place)

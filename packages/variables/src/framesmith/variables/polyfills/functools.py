@@ -14,7 +14,12 @@ def reduce(
     /,
 ) -> object:
     """`functools.reduce`."""
-    iterator = iter(iterable)
+    try:
+        iterator = iter(iterable)
+    except TypeError:
+        iterator = None  # what is raised below has no context
+    if iterator is None:
+        raise TypeError("reduce() arg 2 must support iteration")
     if initial is MISSING:
         value = next(iterator, MISSING)
         if value is MISSING:

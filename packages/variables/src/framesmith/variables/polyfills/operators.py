@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import cast
 
-from framesmith.guards.class_lookup import MISSING, class_name, defines, static_lookup
+from framesmith.guards.class_lookup import MISSING, defines, native_class_name, static_lookup
 from framesmith.variables.operations.binary import operands_text, sequence_base
 
 
@@ -66,13 +66,5 @@ def bound_special(value: object, name: str) -> Callable[..., object] | None:
 
 
 def native_name(value: object) -> str:
-    """The name of a value's type in CPython's errors. Read from an
-    error, since for types written in C it is not `__name__`."""
-    if isinstance(value, str):
-        return class_name(type(value))
-    before, after = "sequence item 0: expected str instance, ", " found"
-    try:
-        "".join(cast(list[str], [value]))
-    except TypeError as error:
-        return str(error).removeprefix(before).removesuffix(after)
-    raise AssertionError("str.join took something else than strings")
+    """The name of a value's type in CPython's errors."""
+    return native_class_name(type(value))
