@@ -30,7 +30,7 @@ from framesmith.variables.core import Arguments, Constant, Keywords, TraceContex
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.graph_nodes.results import call_node, wrap_result
 from framesmith.variables.numpy_values import array_nodes
-from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL, hint_of, memory_root, numpy
+from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL, known_size_of, memory_root, numpy
 from framesmith.variables.numpy_values.numpy_arrays import ARRAY_CALLS, ArrayTracker, as_scalar_array
 from framesmith.variables.objects.classes import ClassTracker
 from framesmith.variables.operations.binary import FUNCTIONS, INPLACE_FUNCTIONS
@@ -333,7 +333,9 @@ def _result(
         raise GraphBreak(NUMPY_CALL, f"{name}, which gives {a_type(type(expected))}")
     # None for a dtype without a counterpart, which no tensor has.
     kept = array_nodes.dtype_of(expected)
-    if found.fake.dtype is not kept or [hint_of(size) for size in found.fake.shape] != list(expected.shape):
+    if found.fake.dtype is not kept or [known_size_of(size) for size in found.fake.shape] != list(
+        expected.shape
+    ):
         raise GraphBreak(NUMPY_CALL, f"{name}, for which torch gives another dtype or other sizes")
     found, is_over_input = _own_memory(tx, found, expected, arrays, name)
     if isinstance(expected, numpy.generic):
@@ -371,7 +373,7 @@ def _own_memory(
 def _same_layout(found: TensorTracker, expected: object) -> bool:
     """Whether a new tensor has the strides of numpy's result."""
     assert numpy is not None and isinstance(expected, numpy.ndarray)
-    steps = [hint_of(step) * expected.itemsize for step in found.fake.stride()]
+    steps = [known_size_of(step) * expected.itemsize for step in found.fake.stride()]
     return steps == list(expected.strides)
 
 

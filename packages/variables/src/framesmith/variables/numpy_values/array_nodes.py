@@ -133,7 +133,10 @@ _CORRECTED: Final[dict[str, Callable[..., object]]] = {"sign": numpy_sign, "fix"
 def make_example_array(tensor: torch.Tensor) -> object:
     """An array as `tensor.numpy()` would give it, for a fake. GraphBreak where numpy has no such array."""
     assert numpy is not None
-    sizes, strides = [hint_of(size) for size in tensor.shape], [hint_of(step) for step in tensor.stride()]
+    sizes, strides = (
+        [known_size_of(size) for size in tensor.shape],
+        [known_size_of(step) for step in tensor.stride()],
+    )
     # What the strides span, which is more than the elements where there are gaps.
     count = 1 + sum((size - 1) * step for size, step in zip(sizes, strides, strict=True) if size)
     if count > MOST_ELEMENTS:
@@ -148,7 +151,7 @@ def make_example_array(tensor: torch.Tensor) -> object:
     return numpy.lib.stride_tricks.as_strided(memory, sizes, steps)
 
 
-def hint_of(size: int | torch.SymInt) -> int:
+def known_size_of(size: int | torch.SymInt) -> int:
     """The number that a size has in this call; GraphBreak for one that is known at run time only."""
     hint = size.node.hint if isinstance(size, torch.SymInt) else size
     if not isinstance(hint, int):
