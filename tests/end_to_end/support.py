@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from tests.end_to_end.children import in_child
 from tests.end_to_end.compare import Comparison
 from tests.end_to_end.observe import Outcome, float_tensors, observe
 from tests.end_to_end.worlds import World, load, twin
@@ -122,6 +123,27 @@ def compare_worlds(
     assert graphs is None or report.graphs == graphs, f"{report.graphs} graphs, expected {graphs}; {report}"
     assert operators is None or report.operators_per_call[-1] == operators, report
     return report
+
+
+def compare_refusals(eager: World, compiled: World) -> None:
+    """Two calls of a function that torch's own compiler refuses, eagerly too: both raise the same, without the frames of that.
+
+    In a child: torch leaves a hook in the interpreter when it refuses. It hangs what it has traced on its errors, which no two
+    traces have in common, so their first lines are compared.
+    """
+    callee = frontend.compile(compiled.function, backend="eager")
+
+    def refused() -> None:
+        torch._dynamo.reset()
+        for _ in range(2):
+            left, right = observe(eager.function, eager.args, {}), observe(callee, compiled.args, {})
+            assert left.raised is not None
+            assert type(right.raised) is type(left.raised)
+            assert str(right.raised).splitlines()[0] == str(left.raised).splitlines()[0]
+            assert left.output == right.output
+            torch.testing.assert_close(compiled.args, eager.args)
+
+    in_child(refused)
 
 
 def one_call(

@@ -1,13 +1,8 @@
 """`flex_attention` is captured in one graph, with what changes the scores and what masks them, and gives what eager gives."""
 
 import pytest
-import torch
-from tests.end_to_end.children import in_child
 from tests.end_to_end.module_programs import check_module, load_module
-from tests.end_to_end.observe import observe
-from tests.end_to_end.support import check_source
-
-from framesmith import frontend
+from tests.end_to_end.support import check_source, compare_refusals
 
 PROGRAM = """
 import torch
@@ -105,20 +100,7 @@ def test_a_backend_that_replaces_operations_takes_the_graph(name, tmp_path):
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_torch_refuses_raises_what_eager_raises(name, tmp_path):
     source = PROGRAM.format(call=REFUSED[name], shape=SHAPE)
-    eager, compiled = load_module(source, tmp_path), load_module(source, tmp_path)
-
-    def refused():
-        torch._dynamo.reset()
-        callee = frontend.compile(compiled.function, backend="eager")
-        for _ in range(2):
-            left, right = observe(eager.function, eager.args, {}), observe(callee, compiled.args, {})
-            assert left.raised is not None
-            assert type(right.raised) is type(left.raised)
-            assert str(right.raised).splitlines()[0] == str(left.raised).splitlines()[0]
-            assert left.output == right.output
-
-    # torch's own compilation, where it raises, leaves its hook on frames set: arguments of calls live longer then.
-    in_child(refused)
+    compare_refusals(load_module(source, tmp_path), load_module(source, tmp_path))
 
 
 def test_sizes_may_differ_from_call_to_call(tmp_path):

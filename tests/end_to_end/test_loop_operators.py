@@ -4,9 +4,8 @@ import collections
 
 import pytest
 import torch
-from tests.end_to_end.children import in_child
 from tests.end_to_end.module_programs import check_module, load_module
-from tests.end_to_end.observe import observe
+from tests.end_to_end.support import compare_refusals
 
 from framesmith import frontend
 
@@ -164,22 +163,8 @@ def test_what_no_graph_holds_runs_natively(name, tmp_path):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_torch_refuses_raises_what_eager_raises(name, tmp_path):
-    # torch hangs what it has traced on its errors, which no two traces have in common
     source = PROGRAM.format(body=REFUSED[name])
-    eager, compiled = load_module(source, tmp_path), load_module(source, tmp_path)
-    torch._dynamo.reset()
-    callee = frontend.compile(compiled.function, backend="eager")
-
-    def refused():
-        for _ in range(2):
-            left, right = observe(eager.function, eager.args, {}), observe(callee, compiled.args, {})
-            assert left.raised is not None
-            assert type(right.raised) is type(left.raised)
-            assert str(right.raised).splitlines()[0] == str(left.raised).splitlines()[0]
-            assert left.output == right.output
-            torch.testing.assert_close(compiled.args, eager.args)
-
-    in_child(refused)  # torch leaves a hook in the interpreter when it refuses a body
+    compare_refusals(load_module(source, tmp_path), load_module(source, tmp_path))
 
 
 @pytest.mark.parametrize("name", STATES)
