@@ -9,7 +9,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Final
 
 import torch
@@ -127,7 +127,8 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
             "that takes the graph's inputs and returns the tuple of its outputs",
             next_step="return such a callable, for example the graph itself: `return graph_module.forward`",
         )
-    if not isinstance(options.backend, str) and not _accepts(compiled, len(examples), {}):
+    # other callables may describe themselves in any way
+    if isinstance(compiled, FunctionType) and not _accepts(compiled, len(examples), {}):
         raise BackendFailed(
             options.backend_name,
             f"returned a callable that does not take the {write_count(len(examples), 'input')} of the graph",
@@ -139,9 +140,9 @@ def compile_with(options: GraphOptions, module: fx.GraphModule, examples: Sequen
 
 
 def _accepts(function: Callable[..., object], count: int, settings: Mapping[str, object]) -> bool:
-    """Whether the function can be called with this many arguments and these settings."""
+    """Whether the function itself, and not one that it wraps, can be called with this many arguments and these settings."""
     try:
-        inspect.signature(function).bind(*[None] * count, **settings)
+        inspect.signature(function, follow_wrapped=False).bind(*[None] * count, **settings)
     except TypeError:
         return False
     except ValueError:  # one in C that does not say its parameters
