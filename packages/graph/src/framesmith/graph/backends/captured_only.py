@@ -21,12 +21,17 @@ from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen, returns_views_of_overlapping
 from framesmith.graph.backends.overlapping_writes import UNSEEN_VIEWS, has_overlapping_writes
 from framesmith.graph.backends.overwritten_histories import OVERWRITING, overwrites_histories
-from framesmith.graph.backends.returned_views import returns_varying_views
+from framesmith.graph.backends.returned_views import returns_own_histories, returns_varying_views
 from framesmith.graph.backends.turned_inputs import writes_to_turned
 from framesmith.graph.backends.unused_operations import drops_unused
 from framesmith.graph.backends.weight_copies import reads_old_copies
 from framesmith.graph.backends.wrapper_views import shares_memory_of_wrappers
-from framesmith.graph.backends.written_reads import are_written_later, can_be_kept, find_reads
+from framesmith.graph.backends.written_reads import (
+    are_written_later,
+    can_be_kept,
+    find_reads,
+    find_written_sources,
+)
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.dual_levels import differentiates_in_levels
 from framesmith.graph.fakes.real_strides import OTHER_STRIDES
@@ -115,11 +120,16 @@ def why_captured(
     for reason, occurs, holds in _OF_GRAPHS:
         if occurs(has) and holds(graph):
             return reason
+    touched = find_written_sources(graph, used, written) if has.has_effects else written
     questions: tuple[tuple[str, Callable[[], bool]], ...] = (
-        ("inputs share memory, and one is written to", lambda: overlap_unseen(used, written)),
+        ("inputs share memory, and one is written to", lambda: overlap_unseen(used, touched)),
         (
             "inputs share memory, one is written to, and a view of one is returned",
-            lambda: returns_views_of_overlapping(graph, used, written),
+            lambda: returns_views_of_overlapping(graph, used, touched),
+        ),
+        (
+            "a result has the memory of an input, and a history of its own",
+            lambda: has.has_effects and has.has_gradients and returns_own_histories(graph, used),
         ),
         (
             "a weight is written to while autocast goes on with its copy",

@@ -47,7 +47,13 @@ def overlap_unseen(used: Sequence[Input], written: Collection[Source]) -> bool:
         # Without a common base it makes one of the storage, where nothing is differentiated and all sizes are numbers.
         is_plain = not any(place.tensor.requires_grad for place in places) and not any(map(_varies, used))
         for storage in touched:
-            first, *others = (place.tensor for place in places if place.storage == storage)
+            group = [place for place in places if place.storage == storage]
+            # of the gradients of several written views of one base it finds one
+            if sum(place.is_written for place in group) > 1 and any(
+                one.tensor.requires_grad for one in group
+            ):
+                return True
+            first, *others = (place.tensor for place in group)
             relations = {base_relation(first, other) for other in others}
             same_type = all(other.dtype == first.dtype for other in others)
             if not same_type or not (relations == {True} or (relations == {None} and is_plain)):

@@ -78,10 +78,10 @@ def _share_memory(tensors: Sequence[torch.Tensor]) -> bool:
 def _meet_in_lists(node: fx.Node) -> bool:
     """Whether an operation on lists meets an element of memory under two numbers: eager goes through the lists, and writes to it twice or
     reads what it has written."""
-    lists = [given for given in (*node.args, *node.kwargs.values()) if isinstance(given, list | tuple)]
     found: dict[int, list[tuple[int, torch.Tensor]]] = {}
-    for given in lists:
-        for number, item in enumerate(given):
+    for given in (*node.args, *node.kwargs.values()):
+        # a single tensor is read for each item of the lists
+        for number, item in enumerate(given) if isinstance(given, list | tuple) else ((-1, given),):
             for tensor in _examples(item):
                 found.setdefault(storage_of(tensor), []).append((number, tensor))
     return any(map(_meet, found.values()))

@@ -1,4 +1,4 @@
-"""Results that are views of inputs which the graph has written to, of sizes that may vary.
+"""Results that are views of inputs which the graph has written to, of sizes that may vary or with a history of their own.
 
     x.mul_(2)
     return x.view_as(x)            x: every second row of a matrix
@@ -17,6 +17,21 @@ from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.nodes.arguments import example, tensors_in
 from framesmith.graph.options import is_symbolic
 from framesmith.guards.sources.base import Source
+
+
+def returns_own_histories(graph: fx.Graph, used: Sequence[Input]) -> bool:
+    """Whether a closed graph returns a tensor with a history over the memory of an input without one: `y = x.detach(); y.add_(weight)`.
+    AOTAutograd makes it anew of the input, and it has no history then."""
+    places = {
+        storage_of(entry.example)
+        for entry in used
+        if isinstance(entry.example, torch.Tensor) and not entry.example.requires_grad
+    }
+    return bool(places) and any(
+        one.requires_grad and storage_of(one) in places
+        for node in graph.output_node().all_input_nodes
+        for one in tensors_in(example(node))
+    )
 
 
 def returns_varying_views(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:

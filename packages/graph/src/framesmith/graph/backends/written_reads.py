@@ -46,6 +46,18 @@ def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Sourc
     return [operand for node in graph.nodes if node in needed for operand in _read_by(node, memories)]
 
 
+def find_written_sources(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> set[Source]:
+    """The sources of the inputs to whose memory a closed graph writes: those of `written`, and those that are written to through `data`
+    or as an item of a list, which no version counter shows."""
+    memories = {memory for node in graph.nodes for memory in _written_by(node)}
+    return {
+        entry.source
+        for entry in used
+        if entry.source in written
+        or (isinstance(entry.example, torch.Tensor) and storage_of(entry.example) in memories)
+    }
+
+
 def are_written_later(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:
     """Whether an operation through which a gradient goes reads an input that is written to behind it: eager's backward pass raises, or
     finds what was written, as the version counter says."""
