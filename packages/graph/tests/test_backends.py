@@ -352,6 +352,19 @@ def test_verify_correctness_runs_symbolic_numbers_with_their_values():
         compiled_by(wrong, scaled, verify_correctness=True)
 
 
+def test_verify_correctness_draws_nothing_from_a_generator_of_the_program():
+    generator = torch.Generator().manual_seed(3)
+    before = generator.get_state()
+
+    def drawn(recorder):
+        given = recorder.object_input(N, generator)
+        shape = recorder.tensor_input(X, VALUE)
+        return [recorder.call("call_function", torch.bernoulli, (shape,), {"generator": given})]
+
+    compiled_by(lambda module, examples: module.forward, drawn, verify_correctness=True)
+    assert torch.equal(generator.get_state(), before)
+
+
 def test_what_a_backend_returns_has_to_take_the_inputs():
     message = "returned a callable that does not take the 2 inputs of the graph\nnext step: .* one by one"
     with pytest.raises(BackendFailed, match=message):
