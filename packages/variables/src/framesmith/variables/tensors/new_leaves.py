@@ -7,7 +7,10 @@ the memory of the tensor that it is made of. That cannot be told from a copy as 
 tensor, which is checked at the end of the trace (`find_shared_memory`).
 """
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import chain
 from typing import Final
 
 import torch
@@ -111,18 +114,18 @@ def _inputs(graph: fx.Graph) -> Iterator[torch.Tensor]:
 
 def find_shared_memory(moved: Sequence[fx.Node], outputs: Sequence[fx.Node]) -> fx.Node | None:
     """The first of these copies into a parameter whose operand is used, or returned, afterwards. In eager the two share memory."""
-    for copy in moved:
-        # A roll-back has dropped it.
-        if copy._erased:
-            continue
-        (memory,) = _memories(_operand(copy))
-        after = copy.next
-        # fx links nodes in a ring, whose root is no node of the program.
-        while after.op != "root":
-            if any(memory in _memories(node) for node in after.all_input_nodes):
-                return copy
-            after = after.next
-        if any(memory in _memories(node) for node in outputs):
+    # A roll-back has dropped some.
+    copies = [copy for copy in moved if not copy._erased]
+    memories_of = cache(_memories)
+    position, last_use = dict[fx.Node, int](), dict[int, float]()
+    nodes = chain.from_iterable(graph.nodes for graph in dict.fromkeys(copy.graph for copy in copies))
+    for index, node in enumerate(nodes):
+        position[node] = index
+        last_use.update((memory, index) for used in node.all_input_nodes for memory in memories_of(used))
+    last_use.update((memory, math.inf) for node in outputs for memory in memories_of(node))
+    for copy in copies:
+        (memory,) = memories_of(_operand(copy))
+        if last_use[memory] > position[copy]:
             return copy
     return None
 
