@@ -223,13 +223,15 @@ def holders(machine: Machine, ended: Collection[int]) -> list[Tracker]:
 
 def find_ended_generators(machine: Machine, values: Iterable[Tracker]) -> set[int]:
     """The generators, by `id`, to which nothing but these values leads: they end with them."""
-    values = [value for value in values if not isinstance(value, Constant)]
-    if not machine.generators or not values:
+    # one that runs is held by its frame
+    suspended = [one for one in machine.generators if not (one.finished or one.running)]
+    if not suspended:
         return set()
+    # what a frame holds besides need not be walked over
+    held = {id(one) for frame in machine.frames for one in held_by(frame)}
+    values = [value for value in values if not isinstance(value, Constant) and id(value) not in held]
     reached = reachable(values)
-    asked = {
-        id(one) for one in machine.generators if id(one) in reached and not (one.finished or one.running)
-    }
+    asked = {id(one) for one in suspended if id(one) in reached}
     # a generator that ends does not hold another one
     return asked - reachable(holders(machine, asked)).keys() if asked else asked
 
