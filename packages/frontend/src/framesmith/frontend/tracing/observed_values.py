@@ -21,7 +21,7 @@ from framesmith.graph.running.failures import STEP, Replay, changes
 from framesmith.guards.words import with_article
 from framesmith.variables.builtin_types.iterators import IteratorTracker
 from framesmith.variables.core import Tracker
-from framesmith.variables.core.reach import reachable
+from framesmith.variables.core.reach import IncrementalReachability, reachable
 from framesmith.variables.graph_nodes.graph_values import GraphValue
 
 
@@ -32,7 +32,7 @@ class ObservedValues:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._version = 0
+        self._reach = IncrementalReachability(machine.tx.changes.watch())
         self._is_noting = False
         self._has_collectives = False
         self._has_new_forms = False
@@ -85,8 +85,10 @@ class ObservedValues:
 
     def _check_iterators(self, held: Sequence[Tracker]) -> None:
         """Raise GraphBreak where a frame holds an iterator that cannot be made again if the operation raises."""
+        if not any(map(_is_final, self._reach.untold())):
+            return
         for value in reachable(held).values():
-            if isinstance(value, IteratorTracker) and not value.is_rebuildable:
+            if _is_final(value):
                 raise GraphBreak(
                     BACKEND_LIMIT,
                     f"an operation that may raise, beside {with_article(value.describe())} over what has changed",
@@ -94,32 +96,28 @@ class ObservedValues:
 
     def _note_visible(self) -> None:
         machine = self._machine
-        roots = list[Tracker]()
-        # nodes stay noted, so changes are walked only where there are new ones
-        if machine.tx.changes.version != self._version:
-            self._version = machine.tx.changes.version
-            roots += machine.tx.changes.changed_trackers()
+        held, handled = list[Tracker](), list[Tracker]()
         for frame in machine.frames:
             # Live values are handed over with the frame, if only for their shape: after a change of what they are
             # computed from they cannot be computed again.
             live = live_names(frame, frame.current)
-            held = [
+            held += [
                 *frame.cells.values(),
                 *frame.stack,
                 *(frame.locals[name] for name in frame.locals if name in live),
             ]
-            # an existing value is read again from where it is
-            roots += [value for value in held if value.source is None]
             handler = frame.reading.handlers[frame.current]
             if handler is not None:
                 live = live_names(frame, handler.target)
-                roots += [value for name, value in frame.locals.items() if name in live]
-                roots += frame.stack[: handler.depth]
-            self._check_iterators([value for value in held if value.source is None])
-        for value in reachable(roots).values() if roots else ():
+                handled += [value for name, value in frame.locals.items() if name in live]
+                handled += frame.stack[: handler.depth]
+        # an existing value is read again from where it is
+        held = [value for value in held if value.source is None]
+        for value in self._reach.walk([*machine.tx.changes.changed_trackers(), *held, *handled]):
             node = value.output_node() if isinstance(value, GraphValue) else None
             if isinstance(node, fx.Node):
                 self._nodes[node] = None
+        self._check_iterators(held)
 
     def find_freed(self, outputs: Sequence[fx.Node]) -> list[fx.Node]:
         """The observed nodes that the graph would free, since they are not among `outputs`."""
@@ -130,3 +128,8 @@ class ObservedValues:
             # by now a node may be erased, or belong to a nested graph
             if node.graph is graph and not node._erased and node.op != "placeholder" and node not in outputs
         ]
+
+
+def _is_final(value: Tracker) -> bool:
+    """Whether this is an iterator that cannot be made again."""
+    return isinstance(value, IteratorTracker) and not value.is_rebuildable

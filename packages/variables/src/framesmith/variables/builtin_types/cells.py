@@ -18,6 +18,8 @@ ROWS: Final = Rows()
 class CellTracker(Tracker):
     """A cell. Invariant: `contents is None` means that it is empty (the variable is unbound)."""
 
+    tells_changes = True
+
     def __init__(self, contents: Tracker | None = None, source: Source | None = None) -> None:
         self.contents = contents
         self.source = source

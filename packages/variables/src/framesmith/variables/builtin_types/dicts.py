@@ -57,6 +57,8 @@ class DictTracker(Tracker):
     holds the keys of the existing dict that were deleted at some time. `deferred_stores` are the last stores, from the
     first unspecialized key on: a look-up compares with them one by one (ADR 0010)."""
 
+    tells_changes = True
+
     def __init__(
         self,
         source: Source | None = None,

@@ -48,6 +48,8 @@ class ListTracker(Tracker):
     does not read them, so that a loop that collects results is one entry however many it has (ADR 0010).
     """
 
+    tells_changes = True
+
     def __init__(
         self,
         items: Iterable[Tracker],

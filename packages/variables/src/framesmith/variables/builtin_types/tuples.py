@@ -56,6 +56,8 @@ ROWS: Final = Rows()
 class TupleTracker(Tracker):
     """A tuple. Invariant: `kind` derives from tuple, and its instances hold nothing but the items."""
 
+    tells_changes = True
+
     def __init__(
         self,
         items: Sequence[Tracker],

@@ -45,6 +45,8 @@ _METADATA: Final[dict[str, tuple[type, ...]]] = {
 class NestedFunction(Tracker):
     """A function created in the trace by `def` or `lambda`."""
 
+    tells_changes = True
+
     def __init__(
         self,
         code: CodeType,

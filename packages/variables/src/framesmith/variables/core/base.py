@@ -14,7 +14,7 @@ from types import (
     MethodDescriptorType,
     WrapperDescriptorType,
 )
-from typing import Final, NoReturn, Protocol, final
+from typing import ClassVar, Final, NoReturn, Protocol, final
 
 import torch
 from torch import fx
@@ -37,16 +37,18 @@ Keywords = Mapping[str, "Tracker"]
 class Tracker:
     """A symbolic Python value. What CPython has as a type slot is a method here.
 
-    Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not
-    overridden breaks the graph; it never guesses. Slots receive *realized* operands, or pass them on.
-
+    Invariant: `python_type` is the exact `type()` of the value at run time. A slot that is not overridden breaks the graph; it never
+    guesses. Slots receive *realized* operands, or pass them on.
     `builtin_part`, if any, tracks the builtin part of the value, whose class then derives from a builtin type.
-    `has_special_methods`: the class of the value fills the slots (`objects.special_methods`).
+    `has_special_methods`: the class of the value fills the slots (`objects.special_methods`). `tells_changes`: the mutation log is told
+    before `known_children` gives others, but for such as existed before; `was_reached`: see `IncrementalReachability`.
     """
 
     source: Source | None = None
     builtin_part: "Tracker | None" = None
     has_special_methods: bool = False
+    tells_changes: ClassVar[bool] = False
+    was_reached: bool = False
 
     @property
     @abstractmethod
@@ -243,10 +245,8 @@ class Tracker:
 
     # -- after the graph ---------------------------------------------------------------------------
     def reconstruct(self, writer: "Writer") -> str:
-        """Emit code that builds the value; return an expression for it. Called once per tracker and entry.
-
-        Values with a source are loaded by the writer and never come here.
-        """
+        """Emit code that builds the value; return an expression for it. Called once per tracker and entry. Values with a source
+        are loaded by the writer and never come here."""
         return self.unsupported("building it again after the graph")
 
     def replay(self, writer: "Writer") -> None:

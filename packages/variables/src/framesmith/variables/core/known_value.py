@@ -22,6 +22,8 @@ class KnownValue(Tracker, Generic[V]):
         self.value = value
         self.source = source
 
+    tells_changes = True
+
     @property
     def python_type(self) -> type:
         """The exact type of the object."""

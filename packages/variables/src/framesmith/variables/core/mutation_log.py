@@ -189,6 +189,12 @@ class MutationLog(Generic[V]):
         if self.on_reference is not None:
             self.on_reference(target)
 
+    def watch(self) -> list[V]:
+        """A list of the trackers that change from now on, new objects included; the caller may empty it."""
+        noted: list[V] = []
+        self._watching.append(noted)
+        return noted
+
     @contextmanager
     def watch_changes(self) -> Iterator[list[V]]:
         """A list of the trackers that are changed while the `with` block runs; new objects are included."""
@@ -259,6 +265,7 @@ class MutationLog(Generic[V]):
         self.on_change = self.on_reference = self.called = None
         self.find_outdated = frozenset
         self._keys.clear()
+        self._watching.clear()
         self.told_apart.clear()
         self.native_reads.clear()
         self.launches.clear()

@@ -15,6 +15,8 @@ class HookSlotTracker(Tracker):
     leaf is registered then; that of a value that the graph computes it has attached. `is_removed`: the handle was used.
     `earlier`: those of the same leaf, which eager has registered by then."""
 
+    tells_changes = True
+
     def __init__(self, source: NewObject, hook: Tracker, tensor: TensorTracker) -> None:
         self.place = self.source = source
         self.hook = hook

@@ -73,6 +73,8 @@ class ClassTracker(KnownValue[type]):
     """An existing class. Invariants: guarded by identity; `changes`
     holds the attributes that the trace stored (None: deleted)."""
 
+    tells_changes = False
+
     def __init__(self, value: type, source: Source | None = None) -> None:
         # A class that comes out of a folded call has no place to be read from; the entry then holds it.
         super().__init__(value, source or class_source(value))

@@ -43,6 +43,8 @@ def read_value(variable: ContextVar[object]) -> object:
 class ContextVariableTracker(KnownValue[ContextVar[object]]):
     """An existing context variable. `sets` are the tokens of the values that the trace has set and not taken back, in order."""
 
+    tells_changes = False
+
     def __init__(self, value: ContextVar[object], source: Source) -> None:
         super().__init__(value, source)
         self.sets: list[TokenTracker] = []

@@ -82,6 +82,8 @@ class ExceptionTracker(InstanceTracker):
     the compiled function handles at run time, if any; the entry sets it when it writes the exception.
     """
 
+    tells_changes = False
+
     def __init__(
         self,
         cls: type[BaseException],

@@ -92,6 +92,8 @@ class InstanceTracker(Tracker):
     the slots.
     """
 
+    tells_changes = True
+
     def __init__(
         self,
         cls: type,

@@ -114,6 +114,7 @@ class OwnAttributes:
         if self.source is None and issubclass(self.cls, SimpleNamespace):
             return holder.unsupported("reading its __dict__")  # no other one can be set on it after the graph
         if self.source is None:
+            tx.changes.note(holder)
             self.namespace = make_dict_tracker(
                 [(Constant(name), value) for name, value in self.pending.items()]
             )

@@ -23,6 +23,8 @@ _ACCESSORS: Final = ("fget", "fset", "fdel")
 class PropertyTracker(InstanceTracker):
     """A property that the trace makes. `accessors`: the functions for reading, storing and deleting that were given."""
 
+    tells_changes = False
+
     def __init__(self, cls: type) -> None:
         super().__init__(cls)
         self.accessors: dict[str, Tracker] = {}

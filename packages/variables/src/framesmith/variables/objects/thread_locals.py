@@ -26,6 +26,8 @@ ROWS: Final = Rows()
 class ThreadLocal(KnownValue[threading.local]):
     """An existing `threading.local`. `stored` are the attributes that the trace has set (None: deleted)."""
 
+    tells_changes = False
+
     def __init__(self, value: threading.local, source: Source) -> None:
         super().__init__(value, source)
         self.stored: dict[str, Tracker | None] = {}

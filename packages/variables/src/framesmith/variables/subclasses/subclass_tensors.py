@@ -76,6 +76,8 @@ def inner_of(tracker: Tracker) -> Tracker:
 class SubclassTensor(InstanceTracker):
     """A tensor of a subclass. Invariant: `inner` is the tensor of the graph; the program never sees it by itself."""
 
+    tells_changes = False
+
     def __init__(
         self, cls: type, inner: TensorTracker, value: object | None = None, source: Source | None = None
     ) -> None:

@@ -106,6 +106,8 @@ class TensorTracker(GraphValue):
     into attributes that are replayed after the graph (None: deleted).
     """
 
+    tells_changes = True
+
     def __init__(
         self,
         node: fx.Node,
