@@ -9,7 +9,7 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import HISTORY_ASKED
-from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, TENSOR_INTERNALS
+from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, OPERATION_RAISES, TENSOR_INTERNALS
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.inputs.inputs import is_jagged
 from framesmith.graph.operations.tensor_hooks import hooked
@@ -207,6 +207,9 @@ def write_requires_grad(tx: TraceContext, tensor: TensorTracker, value: Tracker)
     if not isinstance(value, Constant) or not isinstance(value.value, bool):
         raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
     if value.value is tensor.fake.requires_grad:
+        # of what is no leaf the setter raises for either value, unlike the method
+        if value.value and not read_is_leaf(tx, tensor).as_python_constant():
+            raise GraphBreak(OPERATION_RAISES, "requires_grad of a tensor that is no leaf")
         return
     if not can_change_requires_grad(tx, tensor, value.value):
         raise GraphBreak(ATTRIBUTE_STORE, "requires_grad of a tensor")
