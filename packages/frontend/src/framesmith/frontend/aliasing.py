@@ -65,7 +65,7 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
 
     A backend may move reads and writes as far as the example's aliasing allows. The eager backend does not.
     """
-    if not graph.mutated or backend == "eager":
+    if not graph.touched or backend == "eager":
         return []
     found = _tensors(wrapper)
     groups: dict[int, list[Source]] = {}
@@ -111,7 +111,7 @@ def distinct_contents(
     graph: CompiledSubgraph, mutations: MutationLog[Tracker], wrapper: Wrapper
 ) -> list[Guard]:
     """What the guards read out of tensors after the graph had written to others is in no memory that the graph writes to."""
-    reads, written = tuple(mutations.content_reads), graph.mutated
+    reads, written = tuple(mutations.content_reads), graph.touched
     if not reads or not written:
         return []
     found, sources = _tensors(wrapper), tuple(dict.fromkeys((*reads, *written)))

@@ -82,7 +82,8 @@ class CompiledSubgraph:
     `positions[i]` of that tuple: an output requested twice is computed once.
     When no operation is left, `call` and `graph_module` are None, and `positions` count the `inputs` instead.
     `failures` serves the case that `call` raises.
-    `mutated` are the inputs that the graph writes to, in the order of `inputs`.
+    `mutated` are the inputs that the graph writes to, in the order of `inputs`; `touched` those, and such as are written to in a way that no
+    version counter shows.
     """
 
     call: Callable[..., tuple[object, ...]] | None
@@ -91,6 +92,7 @@ class CompiledSubgraph:
     positions: tuple[int, ...]
     graph_module: fx.GraphModule | None
     mutated: tuple[Source, ...] = ()
+    touched: tuple[Source, ...] = ()
     failures: Failures | None = None
 
     @property

@@ -17,6 +17,7 @@ from framesmith.graph import finish as finishing
 from framesmith.graph.backends.dead_histories import detach_dead, restore_histories
 from framesmith.graph.backends.inference_results import as_inference_tensors
 from framesmith.graph.backends.sizes_of_views import add_sizes_of_views
+from framesmith.graph.backends.written_reads import find_touched_sources
 from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
 from framesmith.graph.breaks.breaks import GraphBreak
 from framesmith.graph.breaks.errors import RecorderMisuse
@@ -449,10 +450,8 @@ class Recorder:
     # the end
 
     def finish(self, outputs: Sequence[fx.Node], kept: Sequence[fx.Node] = ()) -> CompiledSubgraph:
-        """Clean the graph, build the module, call the backend. This ends the recording.
-
-        `kept` are values besides the outputs that must not be freed before the graph has run (see `failures`).
-        """
+        """Clean the graph, build the module, call the backend. This ends the recording. `kept` are values besides the
+        outputs that must not be freed before the graph has run (see `failures`)."""
         if self._body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph = self._root.graph
@@ -480,6 +479,7 @@ class Recorder:
             positions=positions,
             graph_module=module,
             mutated=written,
+            touched=find_touched_sources(module.graph, used, written) if self.has_changes else written,
         )
 
     def release(self) -> None:
