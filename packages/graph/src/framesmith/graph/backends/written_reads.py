@@ -50,7 +50,7 @@ def find_written_sources(graph: fx.Graph, used: Sequence[Input], written: Collec
     """The sources of the inputs to whose memory a closed graph writes: those of `written`, and those that are written to through `data`
     or as an item of a list, which no version counter shows."""
     memories = {memory for node in graph.nodes for memory in _written_by(node)}
-    return {entry.source for entry in used if entry.source in written or _lies_in(entry, memories)}
+    return {entry.source for entry in used if _lies_in(entry, memories)}.union(written)
 
 
 def find_touched_sources(
@@ -58,7 +58,8 @@ def find_touched_sources(
 ) -> tuple[Source, ...]:
     """As `find_written_sources`, in the order of the inputs, with those that hold the statistics of a normalization."""
     memories = {memory for node in graph.nodes for memory in memories_written_by(node)}
-    return tuple(entry.source for entry in used if entry.source in written or _lies_in(entry, memories))
+    known = frozenset(written)
+    return tuple(entry.source for entry in used if entry.source in known or _lies_in(entry, memories))
 
 
 def _lies_in(entry: Input, memories: Set[int]) -> bool:
