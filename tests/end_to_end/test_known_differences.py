@@ -1,0 +1,143 @@
+"""The rows of docs/differences.md: each shows what eager does and what a compiled function does. A row that no longer differs fails."""
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from framesmith import frontend
+
+Function = Callable[..., Any]
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+@torch.library.custom_op("known_differences::refuse", mutates_args=())
+def refuse(x: torch.Tensor) -> torch.Tensor:
+    REFUSALS.append(1)
+    raise ValueError("refused")
+
+
+REFUSALS: list[int] = []
+refuse.register_fake(torch.empty_like)
+
+
+def aot(function: Function) -> Function:
+    return frontend.compile(function, backend="aot_eager")
+
+
+def eager(function: Function) -> Function:
+    return frontend.compile(function, backend="eager")
+
+
+def leaf() -> torch.Tensor:
+    return torch.ones(2, 3, requires_grad=True)
+
+
+def test_variables_in_tracebacks() -> None:
+    def run(x: torch.Tensor) -> object:
+        singular = x * 0
+        try:
+            torch.linalg.inv(singular)
+        except RuntimeError as error:
+            assert error.__traceback__ is not None
+            return "singular" in error.__traceback__.tb_frame.f_locals
+        return None
+
+    assert run(torch.ones(2, 2)) is True
+    assert eager(run)(torch.ones(2, 2)) is False
+
+
+def test_iterators_of_enums() -> None:
+    def run() -> str:
+        return type(iter(Color)).__name__
+
+    assert (run(), eager(run)()) == ("generator", "tuple_iterator")
+
+
+def test_names_of_histories() -> None:
+    def name(wrap: Function) -> str:
+        return type(wrap(lambda x: x * 2)(leaf()).grad_fn).__name__
+
+    assert (name(eager), name(aot)) == ("MulBackward0", "CompiledFunctionBackward")
+
+
+def test_a_second_backward_pass() -> None:
+    def passes(wrap: Function) -> bool:
+        loss = wrap(lambda x: x + 1)(leaf()).sum()
+        loss.backward()
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            assert "a second time" in str(error)
+            return False
+        return True
+
+    assert (passes(eager), passes(aot)) == (True, False)
+
+
+def test_gradients_of_gradients() -> None:
+    def passes(wrap: Function) -> bool:
+        x = leaf()
+        (gradient,) = torch.autograd.grad(wrap(lambda x: x**3)(x).sum(), x, create_graph=True)
+        try:
+            gradient.sum().backward()
+        except RuntimeError as error:
+            assert "double backward" in str(error)
+            return False
+        return True
+
+    def inside(x: torch.Tensor) -> torch.Tensor:
+        (gradient,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        return torch.autograd.grad(gradient.sum(), x)[0]
+
+    assert (passes(eager), passes(aot)) == (True, False)
+    assert torch.equal(aot(inside)(leaf()), inside(leaf()))
+
+
+def test_order_of_hooks_of_leaves() -> None:
+    def order(wrap: Function) -> list[str]:
+        layer, seen = nn.Linear(2, 2), list[str]()
+        for name, parameter in layer.named_parameters():
+            parameter.register_post_accumulate_grad_hook(lambda _, name=name: seen.append(name))
+        wrap(lambda x: layer(x))(torch.ones(2)).sum().backward()
+        return seen
+
+    assert order(lambda function: function) == order(eager) == ["bias", "weight"]
+    assert order(aot) == ["weight", "bias"]
+
+
+def test_gradients_of_what_is_overwritten() -> None:
+    def gradient(wrap: Function) -> torch.Tensor | None:
+        def run(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+            b[0, 0] = 2
+            return a * 1
+
+        given = leaf()
+        wrap(run)(leaf(), given * 2).sum().backward()
+        return given.grad
+
+    assert gradient(eager) is None
+    found = gradient(aot)
+    assert found is not None and not found.any()
+
+
+def test_operators_that_raise() -> None:
+    def calls(wrap: Function) -> int:
+        def run(x: torch.Tensor) -> str:
+            try:
+                torch.ops.known_differences.refuse(x.sin())
+            except ValueError as error:
+                return str(error)
+            return ""
+
+        REFUSALS.clear()
+        assert wrap(run)(torch.ones(3)) == "refused"
+        return len(REFUSALS)
+
+    assert (calls(lambda function: function), calls(eager), calls(aot)) == (1, 1, 3)
