@@ -74,16 +74,19 @@ def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracke
     Whether something else holds them as well is not checked here.
     """
     values = list(values)
+    # what has no source was made in the trace, as most values are: there is no existing object
     found = [
         value
         for value in values
-        if not isinstance(value, GeneratorTracker) and is_finalizable(machine, value)
+        if value.source is not None
+        and not isinstance(value, GeneratorTracker)
+        and is_finalizable(machine, value)
     ]
-    # a loop may make any number: those that have ended are forgotten
-    machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
-    waiting = [generator for generator in machine.generators if has_pending_cleanup(generator)]
-    if waiting:
-        reached = reachable(values)
+    if machine.generators:
+        # a loop may make any number: those that have ended are forgotten
+        machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
+        waiting = [generator for generator in machine.generators if has_pending_cleanup(generator)]
+        reached = reachable(values) if waiting else {}
         found += [generator for generator in waiting if id(generator) in reached]
     if machine.tx.changes.ambient.open_blocks:
         reached = reachable(values)
@@ -254,6 +257,8 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
     """
     values = list(values)
     found = find_finalizable(machine, values)
+    if not found and not machine.generators:
+        return
     ended = find_ended_generators(machine, values)
     lost = [value for value in found if not is_held(machine, value, ended)]
     generators = [value for value in lost if isinstance(value, GeneratorTracker)]
