@@ -7,7 +7,7 @@ from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.operation_tables import ITERATOR_SLOTS
 from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, new_frame, reading_of
-from framesmith.frontend.tracing.user_stack import location, user_stack
+from framesmith.frontend.tracing.user_stack import StackTexts, location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import GraphBreak
 from framesmith.variables.core import NULL, Constant, ObservedException
@@ -97,3 +97,20 @@ def test_a_location_names_the_users_line() -> None:
     assert here == UserLocation(__file__, user.__code__.co_firstlineno + 1, "user")
     assert UserLocation.of(user.__code__).line == here.line - 1
     assert stack_text(user_stack(trace.machine.frames)).splitlines()[1].strip() == "return x"
+
+
+def test_the_text_of_the_frames_is_that_of_the_present_operation():
+    def user(x):
+        y = x
+        return y
+
+    trace = trace_of(user.__code__, x=1)
+    texts, places = StackTexts(trace.machine), []
+    for _ in range(3):
+        places.append(texts())
+        assert texts() == stack_text(user_stack(trace.machine.frames)) == places[-1]
+        step(trace.machine, 1)
+    inner = inner_of(trace)
+    assert texts() == stack_text(user_stack(trace.machine.frames)) != places[-1]
+    trace.machine.frames.remove(inner)
+    assert texts() == stack_text(user_stack(trace.machine.frames))

@@ -1,6 +1,7 @@
 """Where the user's frames are while tracing: for nodes, guards, breaks and errors."""
 
 from collections.abc import Sequence
+from types import CodeType
 from typing import Final, final
 
 import torch
@@ -44,16 +45,25 @@ def user_stack(frames: Sequence[Frame]) -> tuple[UserLocation, ...]:
 
 @final
 class StackTexts:
-    """Where all frames are, as text, for each operation that is recorded. Equal places, as in a loop, are written once."""
+    """Where all frames are, as text, for each operation that is recorded. Equal places, as in a loop, are written once.
+
+    `_texts`: by the operations at which the frames are, whose code is kept, so that its id stays its own.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._known: dict[tuple[UserLocation, ...], str] = {}
+        self._texts: dict[tuple[tuple[int, int], ...], tuple[list[CodeType], str]] = {}
 
     def __call__(self) -> str:
         """The text of the present moment."""
-        places = user_stack(self._machine.frames)
-        text = self._known.get(places)
-        if text is None:
-            text = self._known[places] = stack_text(places)
-        return text
+        frames = self._machine.frames
+        operations = tuple([(id(frame.code), frame.current) for frame in frames])
+        found = self._texts.get(operations)
+        if found is None:
+            places = user_stack(frames)
+            text = self._known.get(places)
+            if text is None:
+                text = self._known[places] = stack_text(places)
+            found = self._texts[operations] = ([frame.code for frame in frames], text)
+        return found[1]
