@@ -66,7 +66,7 @@ class _Check:
     """Asks of sources, claims and objects whether they are portable, and remembers the answers for the length of one check."""
 
     def __init__(self) -> None:
-        self._sources: set[Source] = set()
+        # by `id`, and kept, so that the id is not used for another object meanwhile
         self._known: dict[int, object] = {}
         self._families: set[Family] = set()
 
@@ -81,16 +81,14 @@ class _Check:
     def is_portable_source(self, source: Source) -> bool:
         """Whether a source, with all from which it is read, refers to nothing that might die with the function."""
         # most sources have their bases in common: each base is examined once
-        while source not in self._sources:
+        step: Source | None = source
+        while step is not None and id(step) not in self._known:
+            names = ("value",) if isinstance(step, Pinned) else step.field_names
             # the base is the next one
-            names = ("value",) if isinstance(source, Pinned) else source.field_names
-            for name in names:
-                if name != "base" and not self.is_known(getattr(source, name)):
-                    return False
-            self._sources.add(source)
-            if source.base is None:
-                return True
-            source = source.base
+            if not self._are_known([getattr(step, name) for name in names if name != "base"]):
+                return False
+            self._known[id(step)] = step
+            step = step.base
         return True
 
     def is_portable_claim(self, claim: Claim | Relation) -> bool:
@@ -106,7 +104,8 @@ class _Check:
 
     def _are_known(self, values: Iterable[object]) -> bool:
         # most are names, which need no further question
-        return all(id(type(value)) in _PLAIN or self.is_known(value) for value in values)
+        others = [value for value in values if id(type(value)) not in _PLAIN]
+        return not others or all(map(self.is_known, others))
 
     def is_known(self, value: object) -> bool:
         """Whether an object lives as long as the program's modules do. It may be the user's: no code of its class runs."""
@@ -127,6 +126,5 @@ class _Check:
             all(map(self.is_known, cast("Iterable[object]", value))) if is_container else is_imported(value)
         )
         if found:
-            # kept, so that its id is not used for another object meanwhile
             self._known[id(value)] = value
         return found
