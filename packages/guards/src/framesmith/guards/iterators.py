@@ -37,6 +37,11 @@ def clone(iterator: object) -> Iterator[object]:
         raise UnknownIterator(iterator) from changed
 
 
+def is_known_iterator(cls: type) -> bool:
+    """Whether iterators of this type can be copied, unless they hold what cannot."""
+    return cls in _CLONERS
+
+
 def can_clone(iterator: object) -> bool:
     """Whether `clone` would succeed now."""
     try:

@@ -17,6 +17,7 @@ from framesmith.guards import Guard, Reason, Source
 from framesmith.guards.iterators import (
     can_clone,
     has_at_least,
+    is_known_iterator,
     is_long_to_look_into,
     is_strict_iterator,
     parts,
@@ -166,7 +167,7 @@ def shares(one: object, other: object) -> bool:
 
 
 # not by exact type: whether an iterator can be looked into depends on what it runs over
-@ROWS.wrap_when(35, lambda _, value: can_clone(value))
+@ROWS.wrap_when(35, lambda _, cls: is_known_iterator(cls), lambda _, value: can_clone(value))
 def wrap_iterator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing iterator over builtin containers, one that `can_clone` accepts."""
     tx.guard(source, TypeIs(type(value)))

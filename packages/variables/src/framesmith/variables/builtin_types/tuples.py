@@ -359,7 +359,7 @@ def wrap_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     return wrap_tuple_content(tx, value, source, type(value))
 
 
-@ROWS.wrap_when(55, lambda _, value: is_struct_sequence(type(value)) or is_named_tuple(type(value)))
+@ROWS.wrap_when(55, lambda _, cls: is_struct_sequence(cls) or is_named_tuple(cls))
 def wrap_named_tuple(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing named tuple or struct sequence. If its class overrides reading, guards read a plain copy."""
     cls = type(value)

@@ -38,20 +38,22 @@ _METHODS = MethodDescriptorType | WrapperDescriptorType
 _CALLABLES = BuiltinFunctionType | ClassMethodDescriptorType | _METHODS
 
 
-def _has_row(registry: Registry, value: object) -> bool:
-    """Whether this object itself has a row. The look-up must not run user
+def _may_have_row(registry: Registry, cls: type) -> bool:
+    """Whether objects of this type may have rows themselves. The look-up must not run user
     code, so types with a Python `__hash__` outside torch are skipped."""
-    cls = type(value)
     # classes have a rule of their own
-    if issubclass(cls, type) or not callable(value):
+    if issubclass(cls, type):
         return False
     hashing = static_lookup(cls, "__hash__")
     module = str(module_of(cls))
-    own_code = type(hashing) is WrapperDescriptorType or (hashing is not None and module.startswith("torch."))
-    return own_code and row_of(registry, value) is not None
+    return type(hashing) is WrapperDescriptorType or (hashing is not None and module.startswith("torch."))
 
 
-@ROWS.wrap_when(10, _has_row)
+def _has_row(registry: Registry, value: object) -> bool:
+    return callable(value) and row_of(registry, value) is not None
+
+
+@ROWS.wrap_when(10, _may_have_row, _has_row)
 def wrap_row(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A callable with a row, guarded by identity."""
     # each access makes another object, so identity would fail in the next call
@@ -72,7 +74,7 @@ def _is_bound(value: object) -> bool:
     return type(value.__self__).__module__ != "pybind11_builtins"
 
 
-@ROWS.wrap_when(30, lambda _, value: issubclass(type(value), _CALLABLES | MethodWrapperType))
+@ROWS.wrap_when(30, lambda _, cls: issubclass(cls, _CALLABLES | MethodWrapperType))
 def wrap_builtin(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A C function or descriptor, guarded by identity; a bound C method, by its receiver and name."""
     if _is_bound(value):

@@ -21,7 +21,7 @@ from framesmith.variables.core.folding import BUILDERS, Builder
 from framesmith.variables.core.pure import PURE, PURE_TYPES
 from framesmith.variables.core.registry import Priority, RegistryEntry, Rule, Table
 from framesmith.variables.core.table import CALLS, Row, RowFunction, row_signature
-from framesmith.variables.core.wrap_rules import EXACT, TESTS, WrapRule, WrapTest
+from framesmith.variables.core.wrap_rules import EXACT, TESTS, TestedRule, TypeTest, WrapRule, WrapTest
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -80,11 +80,14 @@ class Rows:
         """Decorator: wrap values whose type is exactly one of `classes`."""
         return self.entry(EXACT, *classes)
 
-    def wrap_when(self, rank: int, test: WrapTest) -> Callable[[WrapRule], WrapRule]:
-        """Decorator: wrap values for which `test(registry, value)` is true, if no test of a lower rank is."""
+    def wrap_when(
+        self, rank: int, of_type: TypeTest, of_value: WrapTest | None = None
+    ) -> Callable[[WrapRule], WrapRule]:
+        """Decorator: wrap values for whose type `of_type(registry, cls)` is true, and for which `of_value(registry, value)` is, if no
+        test of a lower rank says so. The answer for a type is kept throughout a trace."""
 
         def register(rule: WrapRule) -> WrapRule:
-            self.add(TESTS, rank, (test, rule))
+            self.add(TESTS, rank, TestedRule(of_type, of_value, rule))
             return rule
 
         return register

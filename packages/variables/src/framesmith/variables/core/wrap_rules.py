@@ -1,7 +1,8 @@
 """Which function wraps a real value, by its type. The mechanism; the rules are next to their trackers."""
 
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
 from framesmith.graph.inputs.inputs import is_subclass
 from framesmith.guards import Source
@@ -12,20 +13,62 @@ from framesmith.variables.core.lazy import Lazy
 from framesmith.variables.core.registry import Registry, Table
 
 WrapRule = Callable[[TraceContext, object, Source], Tracker]
+TypeTest = Callable[[Registry, type], bool]
 WrapTest = Callable[[Registry, object], bool]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class TestedRule:
+    """A rule for values of the types for which `of_type` is true. `of_value`: whether it wraps this value of such a type; None if it
+    wraps all of them."""
+
+    of_type: TypeTest
+    of_value: WrapTest | None
+    rule: WrapRule
+
 
 EXACT: Final = Table[type, WrapRule]("wrap rules by exact type")
 """The exact type decides first."""
-TESTS: Final = Table[int, tuple[WrapTest, WrapRule]]("wrap rules by a test", in_order=True)
+TESTS: Final = Table[int, TestedRule]("wrap rules by a test", in_order=True)
 """Then the first test that holds, by rank, lowest first."""
 
 
-def wrap_rule(registry: Registry, value: object) -> WrapRule | None:
-    """The rule that wraps a value, or None."""
-    rule = registry[EXACT].get(type(value))
-    if rule is not None:
-        return rule
-    return next((rule for test, rule in registry[TESTS].values() if test(registry, value)), None)
+@final
+class WrapRules:
+    """The rules of one trace. What the type of a value decides is found once for each type; metaclasses hash types as `type` does."""
+
+    def __init__(self) -> None:
+        self._tested: dict[type, list[TestedRule]] = {}
+
+    def find(self, registry: Registry, value: object) -> WrapRule | None:
+        """The rule that wraps a value, or None."""
+        cls = type(value)
+        rule = registry[EXACT].get(cls)
+        if rule is not None:
+            return rule
+        tested = self._tested.get(cls)
+        if tested is None:
+            tested = self._tested[cls] = _rules_of_type(registry, cls)
+        for one in tested:
+            if one.of_value is None or one.of_value(registry, value):
+                return one.rule
+        return None
+
+    def release(self) -> None:
+        """The trace has ended: hold no class of the user."""
+        self._tested.clear()
+
+
+def _rules_of_type(registry: Registry, cls: type) -> list[TestedRule]:
+    """The rules that may wrap values of a type, in order, up to the first that wraps all of them."""
+    found: list[TestedRule] = []
+    for one in registry[TESTS].values():
+        if one.of_type(registry, cls):
+            found.append(one)
+            if one.of_value is None:
+                break
+    return found
 
 
 def lazy(tx: TraceContext, value: object, source: Source) -> Lazy:

@@ -263,7 +263,7 @@ def _is_special(value: Tracker) -> bool:
     return issubclass(value.python_type, torch.nn.Module | torch.Tensor)
 
 
-@ROWS.wrap_when(50, lambda _, value: issubclass(type(value), torch.nn.Module))
+@ROWS.wrap_when(50, lambda _, cls: issubclass(cls, torch.nn.Module))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module: its class is guarded, and its attributes
     when they are read. TorchScript and uninitialized modules break."""

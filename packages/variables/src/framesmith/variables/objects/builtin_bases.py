@@ -43,7 +43,7 @@ def builtin_base(registry: Registry, cls: type) -> BuiltinType | None:
 
 
 # Before the general rule (rank 90), which would make an instance without a builtin part.
-@ROWS.wrap_when(60, lambda registry, value: builtin_base(registry, type(value)) is not None)
+@ROWS.wrap_when(60, lambda registry, cls: builtin_base(registry, cls) is not None)
 def wrap_builtin_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing instance of a subclass of a builtin type, guarded by type."""
     cls = type(value)

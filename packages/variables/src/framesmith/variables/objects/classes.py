@@ -335,7 +335,7 @@ def _guard(found: Found) -> Guard:
     return Guard(found.source, Identical(found.value), Reason("the trace deletes it", None))
 
 
-@ROWS.wrap_when(40, lambda _, value: issubclass(type(value), type))
+@ROWS.wrap_when(40, lambda _, cls: issubclass(cls, type))
 def wrap_class(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing class, guarded by identity."""
     assert isinstance(value, type)

@@ -330,7 +330,7 @@ def _new_exception(tx: TraceContext, cls: type) -> InstanceTracker:
 
 
 # Before the general rule (rank 90), which knows no fields in C.
-@ROWS.wrap_when(80, lambda _, value: issubclass(type(value), BaseException))
+@ROWS.wrap_when(80, lambda _, cls: issubclass(cls, BaseException))
 def wrap_exception(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing exception, guarded by type; its fields are read when needed."""
     assert isinstance(value, BaseException)

@@ -319,7 +319,7 @@ class InstanceTracker(Tracker):
 
 
 # The last test, for what no other rule has taken.
-@ROWS.wrap_when(90, lambda _, value: True)
+@ROWS.wrap_when(90, lambda _, cls: True)
 def wrap_instance(tx: TraceContext, value: object, source: Source) -> Tracker:
     """Any other object: its class is guarded, and its attributes when they are read."""
     cls = type(value)

@@ -169,7 +169,7 @@ def read_attribute(tx: TraceContext, self: Tracker, name: Tracker, /) -> Tracker
     return self.attribute(tx, name.value)
 
 
-@ROWS.wrap_when(70, lambda _, value: issubclass(type(value), ModuleType))
+@ROWS.wrap_when(70, lambda _, cls: issubclass(cls, ModuleType))
 def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing module, guarded by identity."""
     assert isinstance(value, ModuleType)

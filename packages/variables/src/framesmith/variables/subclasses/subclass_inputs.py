@@ -42,7 +42,7 @@ _MARKS: Final = ("_dynamo_", "_specialize_on")
 """What is in the names under which torch, and we, mark tensors."""
 
 
-@ROWS.wrap_when(21, lambda _, value: issubclass(type(value), torch.Tensor))
+@ROWS.wrap_when(21, lambda _, cls: issubclass(cls, torch.Tensor))
 def wrap_tensor_subclass(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing tensor of a subclass: an input of the graph, and an instance of its class. Its sizes are plain numbers: guards
     on symbolic ones would ask it for them, which its class sees."""

@@ -16,7 +16,7 @@ from framesmith.variables.symbolic_numbers.symbolic import number
 ROWS: Final = Rows()
 
 
-@ROWS.wrap_when(5, lambda registry, value: is_constant_type(registry, type(value)))
+@ROWS.wrap_when(5, is_constant_type)
 def wrap_constant(tx: TraceContext, value: object, source: Source) -> Tracker:
     """A constant, guarded by value and type; a dynamic number becomes a symbolic
     one and an unspecialized value stays unread, both guarded by type."""

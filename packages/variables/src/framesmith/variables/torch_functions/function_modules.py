@@ -45,7 +45,7 @@ class FunctionModule(Tracker):
 
 
 # Before the rule for modules (70): the globals of `torch._VF` do not have the functions.
-@ROWS.wrap_when(65, lambda _, value: value is torch._VF)
+@ROWS.wrap_when(65, lambda _, cls: cls is type(torch._VF), lambda _, value: value is torch._VF)
 def wrap_function_module(tx: TraceContext, value: object, source: Source) -> Tracker:
     """`torch._VF`, guarded by identity."""
     tx.guard(source, Identical(value))

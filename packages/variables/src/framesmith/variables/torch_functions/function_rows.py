@@ -41,7 +41,7 @@ from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import row_of
 from framesmith.variables.graph_nodes.results import check_no_mode, record
 from framesmith.variables.tensors.tensors import TensorTracker
-from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator, record_function
+from framesmith.variables.torch_functions.graph_calls import graph_call, is_operator_type, record_function
 
 ROWS: Final = Rows()
 
@@ -192,7 +192,7 @@ class OperatorTracker(Tracker):
     def begin_attribute(self, tx: TraceContext, name: str) -> Tracker:
         """An overload of the operator; other attributes break the graph."""
         found = getattr(self.value, name, None)
-        if not is_operator(found):
+        if not is_operator_type(type(found)):
             return self.unsupported(f"reading attribute {name!r}")
         # No guard: an overload is fixed by the operator, which is guarded.
         return OperatorTracker(found, None)
@@ -214,7 +214,7 @@ class OperatorTracker(Tracker):
         return writer.constant(self.value, "operator")
 
 
-@ROWS.wrap_when(20, lambda _, value: is_operator(value) or issubclass(type(value), CustomOpDef))
+@ROWS.wrap_when(20, lambda _, cls: is_operator_type(cls) or issubclass(cls, CustomOpDef))
 def wrap_operator(tx: TraceContext, value: object, source: Source) -> Tracker:
     """An existing operator, guarded by identity."""
     tx.guard(source, Identical(value))

@@ -160,7 +160,7 @@ def record_function(rows: Rows, function: Callable[..., object], target: Target 
     rows.call(function, priority=Priority.GENERAL)(record_call)
 
 
-def is_operator(value: object) -> bool:
-    """Whether it is an operator of torch's dispatcher, such as
+def is_operator_type(cls: type) -> bool:
+    """Whether it is the type of operators of torch's dispatcher, such as
     `torch.ops.aten.add`, `torch.ops.aten.add.Tensor` or a custom one."""
-    return issubclass(type(value), torch._ops.OpOverload | torch._ops.OpOverloadPacket)
+    return issubclass(cls, torch._ops.OpOverload | torch._ops.OpOverloadPacket)

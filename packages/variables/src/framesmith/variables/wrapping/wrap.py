@@ -17,7 +17,7 @@ from framesmith.variables.builtin_types.namespaces import Globals
 from framesmith.variables.core.base import TraceContext, Tracker
 from framesmith.variables.core.constant import Constant
 from framesmith.variables.core.structure import guard_structure
-from framesmith.variables.core.wrap_rules import wrap_rule
+from framesmith.variables.core.wrap_rules import WrapRules
 
 
 def _compares_classes(metaclass: type) -> bool:
@@ -39,6 +39,7 @@ class Wrapper:
     def __init__(self, policy: DynamicPolicy | None = None) -> None:
         self.policy = policy or StaticPolicy()
         self._context: TraceContext | None = None
+        self._rules = WrapRules()
         self._by_source: dict[Source, Tracker] = {}
         self._by_identity: dict[int, tuple[object, Tracker]] = {}
         self._places: dict[int, int] = {}  # by the identity of the tracker: the object's
@@ -52,6 +53,7 @@ class Wrapper:
     def release(self) -> None:
         """Drop the user's objects and the context: the trace has ended."""
         self._context = None
+        self._rules.release()
         self._by_source.clear()
         self._by_identity.clear()
         self._places.clear()
@@ -84,7 +86,7 @@ class Wrapper:
                 raise GraphBreak(
                     UNSUPPORTED_VALUE, f"the metaclass of {source.text()} compares or hashes classes"
                 )
-        rule = wrap_rule(self._context.registry, value)
+        rule = self._rules.find(self._context.registry, value)
         if rule is None:
             raise GraphBreak(UNSUPPORTED_VALUE, f"no rule wraps {a_type(type(value))} ({source.text()})")
         tracker = rule(self._context, value, source)
