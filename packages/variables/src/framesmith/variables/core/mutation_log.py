@@ -7,7 +7,6 @@ change is written is `Tracker.replay`; when, `write_changes` in the frontend.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar, final
-from weakref import WeakValueDictionary
 
 import torch
 from torch import fx
@@ -15,6 +14,7 @@ from torch import fx
 from framesmith.graph import GraphBreak
 from framesmith.guards import Source
 from framesmith.variables.core.ambient import AmbientState
+from framesmith.variables.core.fake_trackers import FakeTrackers
 from framesmith.variables.core.made_classes import MadeClass
 from framesmith.variables.core.override_state import OverrideState
 
@@ -88,9 +88,7 @@ class MutationLog(Generic[V]):
     """What the trace changed: existing objects in order of their first change, classes, and settings of torch (`ambient`);
     `overrides` says whether torch asks subclasses at the present point.
 
-    `results` are the trackers of fake tensors by the `id` of the fake, one each, as long as it is referenced: a tracker
-    holds its fake, so an id is valid as long as its item exists. `asked_classes` are the pairs of classes whose
-    `issubclass` is guarded.
+    `results` are the trackers of fake tensors. `asked_classes` are the pairs of classes whose `issubclass` is guarded.
 
     `moved` are the nodes that copied a tensor into a new parameter, which eager gives the tensor's own memory.
 
@@ -145,7 +143,7 @@ class MutationLog(Generic[V]):
         self.called: V | None = None
         self.must_not_break = self.keeps_reads = False
         self.find_outdated: Callable[[], frozenset[int]] = frozenset
-        self.results: WeakValueDictionary[int, V] = WeakValueDictionary()
+        self.results: FakeTrackers[V] = FakeTrackers()
         self.moved: list[fx.Node] = []
         self.asked_gradients: list[fx.Node] = []
         self.content_reads: dict[Source, None] = {}
@@ -269,6 +267,7 @@ class MutationLog(Generic[V]):
         self.told_apart.clear()
         self.native_reads.clear()
         self.launches.clear()
+        self.results.release()
 
     def has_changed_any(self) -> bool:
         """Whether an existing object has a change that is not replayed yet."""

@@ -79,7 +79,7 @@ def repeat_tensor(tx: TraceContext, wrapper: Wrapper, value: object, source: Sou
     fake = example(node)
     assert isinstance(fake, torch.Tensor)
     tracker = TensorTracker(node, fake, type(value), source, value)
-    tx.changes.results[id(fake)] = tracker
+    tx.changes.results.keep(id(fake), tracker)
     # Other ways to the same tensor find it there.
     wrapper.adopt(value, source, tracker)
     return tracker
