@@ -303,3 +303,13 @@ def test_a_wrong_text_of_a_family_is_a_problem():
     assert verify_program(program, ["x"]) == ["the check of a family reads nobody, which it does not have"]
     program.constants[name] = FamilyCheck("__fs_roots", ("return (",), {})
     assert "no function" in verify_program(program, ["x"])[0]
+
+
+def test_tensors_of_guards_that_come_later_are_among_those_of_the_set():
+    first, second = (TensorIs.capture(torch.zeros(count)) for count in (1, 2))
+    guard_set = GuardSet([Guard(Item(x, 0), first, REASON)])
+    assert [*guard_set.tensors] == [(Item(x, 0), first)]
+    guard_set.add(Guard(Item(x, 1), second, REASON))
+    family = Family(Item(x, 0), (Guard(Item(x, 0), first, REASON),), ())
+    guard_set.add_member(Member(family, Item(x, 2), Rebase(Item(x, 0), Item(x, 2))))
+    assert [*guard_set.tensors] == [(Item(x, 0), first), (Item(x, 1), second), (Item(x, 2), first)]

@@ -207,7 +207,7 @@ def _value_change(was: object, found: object) -> ValueChange | None:
 
 def _same_tensor_twice(guard_set: GuardSet, scope: Scope) -> Failure | None:
     """The failure where two sources give one tensor: they are distinct objects unless a guard says `SameObject`."""
-    tensors = split_tensors(guard_set).distinct
+    tensors = [*split_tensors(guard_set).distinct.items()]
     # The scope remembers the values, so no id is used twice.
     marks = [id(scope.value_of(source)) for source, _ in tensors]
     if len({*marks}) == len(marks):

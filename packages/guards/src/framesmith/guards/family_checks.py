@@ -11,7 +11,7 @@ The function gives the tensors of all members, which native code checks together
 the same rendering as those of single guards (`program`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, final
@@ -21,6 +21,7 @@ from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.base import Relation
 from framesmith.guards.kinds.tensor import TensorIs
+from framesmith.guards.member_roots import MemberRoots
 from framesmith.guards.names import PREFIX, Names
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
@@ -106,7 +107,7 @@ class Schedule:
 
     def __init__(self, guard_set: GuardSet, checks: Mapping[Family, FamilyCheck]) -> None:
         self._checks = checks
-        self._roots: set[Source] = set()
+        self._roots = MemberRoots()
         self._open: dict[Family, list[Member]] = {}
         self.steps: list[Guard | FamilyLoop] = []
         self._said = _said_again(guard_set, checks)
@@ -121,7 +122,7 @@ class Schedule:
         self._close()
 
     def _add(self, guard: Guard) -> None:
-        if guard in self._said:
+        if id(guard) in self._said:
             return
         # Those two are checked after all loops anyway (`program`).
         if guard.source is not None and not isinstance(guard.claim, Relation | TensorIs):
@@ -130,7 +131,7 @@ class Schedule:
 
     def _close_above(self, source: Source) -> None:
         """Check the members first through which this source is read."""
-        if self._roots and not self._roots.isdisjoint((source, *source.ancestors())):
+        if self._roots.hold(source):
             self._close()
 
     def _close(self) -> None:
@@ -139,8 +140,9 @@ class Schedule:
         self._open.clear()
 
 
-def _said_again(guard_set: GuardSet, checks: Mapping[Family, FamilyCheck]) -> set[Guard]:
-    """The guards on roots of members that the family says as well, where nothing is read through the root before the loop."""
+def _said_again(guard_set: GuardSet, checks: Mapping[Family, FamilyCheck]) -> set[int]:
+    """The guards of the set, by `id`, on roots of members that the family says as well, where nothing is read through the root before
+    the loop."""
     claims = {
         family: {guard.claim for guard in family.guards if guard.source == family.root} for family in checks
     }
@@ -154,7 +156,7 @@ def _said_again(guard_set: GuardSet, checks: Mapping[Family, FamilyCheck]) -> se
     seen: set[Source] = set()
     for item in guard_set.items:
         if isinstance(item, Member):
-            spoilt.update(_roots_above(item.root.base, roots, seen))
+            # a root is not read through another one
             seen.add(item.root)
             continue
         if item.source is None or isinstance(item.claim, TensorIs):
@@ -164,11 +166,11 @@ def _said_again(guard_set: GuardSet, checks: Mapping[Family, FamilyCheck]) -> se
             found.setdefault(item.source, []).append(item)
         else:
             spoilt.update(_roots_above(item.source, roots, seen))
-    return {guard for root, guards in found.items() if root not in spoilt for guard in guards}
+    return {id(guard) for root, guards in found.items() if root not in spoilt for guard in guards}
 
 
 def _roots_above(
-    source: Source | None, roots: Mapping[Source, Family], seen: set[Source]
+    source: Source | None, roots: Container[Source], seen: Container[Source]
 ) -> Iterator[Source]:
     while source is not None:
         # After its loop a root is checked, and reading through it is safe.

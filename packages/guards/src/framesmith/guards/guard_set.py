@@ -1,7 +1,7 @@
 """The set of guards that an entry rests on. The expression that checks them is generated in `program`."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,6 +11,7 @@ from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.tensor import TensorIs
+from framesmith.guards.member_roots import MemberRoots
 from framesmith.guards.sources.base import Source
 
 
@@ -31,8 +32,9 @@ class GuardSet:
         self._places: dict[tuple[Source | None, Claim | Relation], int] = {}  # in the list
         self._items: list[Guard | Member] = []
         self._classes: set[int] = set()
-        self._roots: set[Source] = set()  # of members
-        self._above: set[Source] = set()  # what these are read from
+        self._roots = MemberRoots()
+        self._tensors: list[tuple[Source, TensorIs]] = []
+        self._searched = 0  # how many items `_tensors` was made of
         self.update(guards)
 
     def add(self, guard: Guard) -> None:
@@ -45,16 +47,15 @@ class GuardSet:
         """Add all guards of a member of a family. Its root is not in another member, and no member is read through it."""
         self._items.append(member)
         self._roots.add(member.root)
-        self._above.update(member.root.ancestors())
 
     def is_apart(self, root: Source) -> bool:
         """Whether a member may have this root."""
-        return root not in self._above and self._roots.isdisjoint((root, *root.ancestors()))
+        return self._roots.is_apart(root)
 
     def require(self, source: Source, claim: Claim, reason: Reason) -> None:
         """`add` for a claim about one value; most are there already, and need no guard made for the question."""
         if self._is_new((source, claim)):
-            self._append(Guard(source, claim, reason))
+            self._items.append(Guard(source, claim, self._locate(reason)))
 
     def _is_new(self, key: tuple[Source | None, Claim | Relation]) -> bool:
         """Whether there was no such guard; its place is taken then, in one look-up: keys are hashed by code in Python."""
@@ -62,8 +63,15 @@ class GuardSet:
         return self._places.setdefault(key, count) == count
 
     def _append(self, guard: Guard) -> None:
-        # The user's frame is looked for only now, since most claims are not new.
-        self._items.append(guard if self.locate is None else guard.with_location(self.locate()))
+        reason = self._locate(guard.reason)
+        self._items.append(guard if reason is guard.reason else Guard(guard.source, guard.claim, reason))
+
+    def _locate(self, reason: Reason) -> Reason:
+        """The reason with the user's frame, unless it has one. That is looked for only now, since most claims are not new."""
+        if self.locate is None or reason.user_frame is not None:
+            return reason
+        frame = self.locate()
+        return reason if frame is None else Reason(reason.what, frame)
 
     def update(self, guards: Iterable[Guard | Member]) -> None:
         """Add each guard, as `add` does; the members of another set as members."""
@@ -112,15 +120,16 @@ class GuardSet:
         return GuardSet(self)
 
     @property
-    def tensors(self) -> tuple[tuple[Source, TensorIs], ...]:
+    def tensors(self) -> Sequence[tuple[Source, TensorIs]]:
         """The sources of tensors with what is claimed of them, in order."""
-        found: list[tuple[Source, TensorIs]] = []
-        for item in self._items:
-            if isinstance(item, Member):
-                found += item.tensors
-            elif isinstance(item.claim, TensorIs) and item.source is not None:
-                found.append((item.source, item.claim))
-        return tuple(found)
+        if self._searched < len(self._items):
+            for item in itertools.islice(self._items, self._searched, None):
+                if isinstance(item, Member):
+                    self._tensors += item.tensors
+                elif isinstance(item.claim, TensorIs) and item.source is not None:
+                    self._tensors.append((item.source, item.claim))
+            self._searched = len(self._items)
+        return self._tensors
 
     @property
     def relations(self) -> Iterator[Guard]:
@@ -144,7 +153,7 @@ class Tensors:
     """The tensor claims of a set: those over pairwise distinct objects, and those still to be checked apart
     (a second claim about one tensor)."""
 
-    distinct: tuple[tuple[Source, TensorIs], ...]
+    distinct: Mapping[Source, TensorIs]
     apart: tuple[tuple[Source, TensorIs], ...]
 
 
@@ -158,11 +167,11 @@ def split_tensors(guard_set: GuardSet) -> Tensors:
     chosen: dict[Source, TensorIs] = {}
     apart = []
     for source, claim in guard_set.tensors:
-        first = chosen.setdefault(leader.get(source, source), claim)
+        first = chosen.setdefault(leader.get(source, source) if leader else source, claim)
         # An equal claim about the same tensor says nothing new.
         if first is not claim and first != claim:
             apart.append((source, claim))
-    return Tensors(tuple(chosen.items()), tuple(apart))
+    return Tensors(chosen, tuple(apart))
 
 
 def _leaders(guard_set: GuardSet) -> dict[Source, Source]:

@@ -37,12 +37,6 @@ class Guard:
         """The guard of a relation, which names its sources itself."""
         return cls(None, claim, reason)
 
-    def with_location(self, user_frame: str | None) -> "Guard":
-        """The guard with the user's frame in its reason, unless that has one already."""
-        if user_frame is None or self.reason.user_frame is not None:
-            return self
-        return Guard(self.source, self.claim, Reason(self.reason.what, user_frame))
-
     @property
     def sources(self) -> tuple[Source, ...]:
         """Every source it reads."""

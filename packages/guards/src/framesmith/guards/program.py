@@ -233,10 +233,9 @@ def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
 def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: ConditionWriter) -> None:
     """One native call for all tensors that it can check; a Python check for each of the rest."""
     tensors = split_tensors(guard_set)
-    specs = {source: claim.spec for source, claim in tensors.distinct}
-    looped = {source: specs[source] for loop in loops for source in loop.values}
+    looped = {source: tensors.distinct[source].spec for loop in loops for source in loop.values}
     native, examples = [], []
-    for source, claim in tensors.distinct:
+    for source, claim in tensors.distinct.items():
         if source in looped:
             continue
         example = claim.spec.example()
@@ -314,21 +313,20 @@ def _check_of(family: Family) -> FamilyCheck | None:
         late
         or tensors.apart
         or any(dependencies_of(guard) is not None for guard in family.guards)
-        or any(claim.spec.example() is None for _, claim in tensors.distinct)
+        or any(claim.spec.example() is None for claim in tensors.distinct.values())
         or not {*family.inputs}.issubset(guard.source for guard in family.guards)
     ):
         return None
-    specs = {source: claim.spec for source, claim in tensors.distinct}
     inputs = tuple(map(rebase, family.inputs))
-    others = tuple(source for source in specs if source not in inputs)
+    others = tuple(source for source in tensors.distinct if source not in inputs)
     writer = ConditionWriter(PREFIX, {}, None)
     implied = _find_implied(guards, (*inputs, *others)) | _read_anyway(guards, (*inputs, *others))
     for guard in early:
         if not isinstance(guard, FamilyLoop) and guard not in implied:
             _add(guard, writer)
-    for source, spec in specs.items():
-        if spec.cls is torch.Tensor:
-            writer.add(_not_nested(spec.cls, writer.source(source), writer))
+    for source, claim in tensors.distinct.items():
+        if claim.spec.cls is torch.Tensor:
+            writer.add(_not_nested(claim.spec.cls, writer.source(source), writer))
     for source in (*inputs, *others):
         writer.preload(source)
     written = writer.finish()

@@ -1,8 +1,9 @@
 """Claims about `torch.nn.Module` instances. The class is guarded apart (`TypeIs`)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import cast, final
+from operator import itemgetter
+from typing import Final, cast, final
 
 from framesmith.guards.kinds.base import Claim
 from framesmith.guards.names import Names
@@ -11,6 +12,7 @@ from framesmith.guards.sources.steps import InstanceDict
 
 # What `Module.__call__` checks before it goes straight to `forward`.
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_hooks_of: Final = cast(Callable[[object], Iterable[object]], itemgetter(*_HOOKS))
 
 
 @final
@@ -19,7 +21,7 @@ class NoModuleHooks(Claim):
     """No hook of a kind that runs around `forward` is registered on the instance."""
 
     def check(self, value: object) -> bool:
-        return _NoHooksIn().check(value.__dict__)
+        return not any(_hooks_of(value.__dict__))
 
     def render(self, value_expression: str, names: Names) -> str:
         attributes = f"{value_expression}.__dict__"
@@ -43,7 +45,7 @@ class _NoHooksIn(Claim):
 
     def check(self, value: object) -> bool:
         # The names are there from `Module.__init__` on; a KeyError is a miss.
-        return not any(cast(Mapping[str, object], value)[name] for name in _HOOKS)
+        return not any(_hooks_of(value))
 
     def render(self, value_expression: str, names: Names) -> str:
         return f"not ({' or '.join(f'{value_expression}[{name!r}]' for name in _HOOKS)})"

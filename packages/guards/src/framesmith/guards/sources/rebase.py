@@ -1,6 +1,6 @@
 """The same path from another start: `layers[0].fc.weight` becomes `layers[1].fc.weight`."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Final, TypeAlias, final
 
@@ -12,17 +12,31 @@ _Copy: TypeAlias = Callable[[Source], Source]
 
 @final
 class Rebase:
-    """Gives, for a source that is read through `old`, the one that is read in the same way through `new`."""
+    """Gives, for a source that is read through `old`, the one that is read in the same way through `new`.
 
-    def __init__(self, old: Source, new: Source, known: "Mapping[Source, Source] | None" = None) -> None:
-        self._moved: dict[Source, Source | None] = {old: new, **(known or {})}
+    `moved` are those that are known, at the places that `places` gives for their first forms.
+    """
+
+    def __init__(
+        self,
+        old: Source,
+        new: Source,
+        places: "Mapping[Source, int] | None" = None,
+        moved: Sequence[Source] = (),
+    ) -> None:
+        self._places = {old: 0} if places is None else places
+        self._known = (new,) if places is None else moved
+        self._moved: dict[Source, Source | None] = {}
 
     def __call__(self, source: Source) -> Source:
         """The source with the new start; itself, if it is not read through the old one."""
-        moved = self._moved.get(source) or self._find(source)
+        moved = self._find(source)
         return source if moved is None else moved
 
     def _find(self, source: Source) -> Source | None:
+        place = self._places.get(source)
+        if place is not None:
+            return self._known[place]
         if source in self._moved:
             return self._moved[source]
         base = None if source.base is None else self._find(source.base)
@@ -55,8 +69,7 @@ class RebasePattern:
         moved = [new]
         for base, copy in self._steps:
             moved.append(copy(moved[base]))
-        known = dict(zip(self._places, moved, strict=True))
-        return Rebase(self._old, new, known), [moved[place] for place in self._wanted]
+        return Rebase(self._old, new, self._places, moved), [moved[place] for place in self._wanted]
 
 
 def _copier(source: Source) -> _Copy:

@@ -3,14 +3,17 @@
 Items of containers are in `sources.containers`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast, final
+from operator import getitem
+from typing import Final, cast, final
 
 from framesmith.guards.class_lookup import type_dict
 from framesmith.guards.names import Names, is_attribute_name, literal
 from framesmith.guards.scope import Scope
 from framesmith.guards.sources.base import Source
+
+_getitem: Final = cast(Callable[[object, object], object], getitem)
 
 
 @final
@@ -144,7 +147,7 @@ class WeakReferent(Source):
 
 def subscript(container: object, key: object) -> object:
     """`container[key]`; a container that has no items raises TypeError, which is a miss."""
-    return cast(Mapping[object, object], container)[key]
+    return _getitem(container, key)
 
 
 def _name_of(function: object) -> str:
