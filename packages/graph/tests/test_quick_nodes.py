@@ -17,7 +17,28 @@ CALLS = [
     ("call_method", "__getitem__"),
     ("call_method", "toTensor_3"),
 ]
-NAMES = ["x", "x", "relu", "for", "list", "x_1", "x_2", "__y", "1x", "None_", "Input", "aB", "_True"]
+NAMES = [
+    "x",
+    "x",
+    "self_weight",
+    "abs",
+    "print",
+    "is",
+    "none",
+    "w_",
+    "é",
+    "relu",
+    "for",
+    "list",
+    "x_1",
+    "x_2",
+    "__y",
+    "1x",
+    "None_",
+    "Input",
+    "aB",
+    "_True",
+]
 
 
 def shown(graph):

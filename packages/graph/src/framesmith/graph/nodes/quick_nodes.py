@@ -10,7 +10,7 @@ from string import digits
 from typing import Final
 
 from torch import fx
-from torch.fx.graph import _Namespace
+from torch.fx.graph import _illegal_names, _Namespace
 from torch.fx.node import Target
 
 _KINDS: Final = 4096
@@ -25,7 +25,8 @@ def copy_node(node: fx.Node, args: tuple[object, ...], kwargs: dict[str, object]
 def new_input(graph: fx.Graph, name: str, after: fx.Node) -> fx.Node:
     """Add a placeholder after another node. Its target, the parameter in the text of the graph, is its name."""
     # not kept: nearly each input has a name of its own
-    candidate = graph._target_to_str(name)
+    is_plain = name.islower() and not name.startswith("__")  # fx writes no letter of it otherwise
+    candidate = name if is_plain else graph._target_to_str(name)
     return _insert(graph, after._next, candidate, "placeholder", None, (), {})
 
 
@@ -52,9 +53,16 @@ def _insert(
 def _next_name(namespace: _Namespace, candidate: str) -> str:
     """The name that `create_name` gives."""
     used = namespace._used_names
-    # one in use that ends in no number, as that of nearly every operation here: the next free number is appended
-    if candidate not in used or candidate[-1] in digits:
+    if candidate[-1:] in digits:
         return namespace.create_name(candidate, None)
+    if candidate not in used:
+        # nearly every input: it stays as it is
+        if not (candidate.isidentifier() and candidate.isascii()) or candidate in _illegal_names:
+            return namespace.create_name(candidate, None)
+        used.add(candidate)
+        namespace._base_count.setdefault(candidate, 0)
+        return candidate
+    # nearly every operation here: the next free number is appended
     number = namespace._base_count.get(candidate, 0) + 1
     while (name := f"{candidate}_{number}") in used:
         number += 1
