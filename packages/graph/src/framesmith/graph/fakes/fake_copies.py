@@ -126,21 +126,17 @@ def add_history(
     return results, made
 
 
-def is_plain_input(value: torch.Tensor) -> bool:
-    """Whether an existing tensor is an ordinary leaf with memory of its own, all of it, and without a gradient so far: its fake
-    shows its metadata and no more. A number (no dimensions) is none: its fake may hold its value."""
-    if type(value) not in PLAIN_TENSORS:
-        return False
-    return not (
-        value.dim() == 0
+def memory_of_plain_input(value: torch.Tensor) -> torch.UntypedStorage | None:
+    """The memory of an existing tensor, if that is an ordinary leaf with memory of its own, all of it, and without a gradient so far:
+    its fake shows its metadata and no more. A number (no dimensions) is none: its fake may hold its value."""
+    if (
+        type(value) not in PLAIN_TENSORS
+        or value.dim() == 0
         or value.layout is not torch.strided
         or value.device.type == "meta"
         or value._is_view()
         or not value.is_leaf
         or value.storage_offset() != 0
-        # A contiguous tensor, as nearly all are, needs no walk over its strides.
-        or value.untyped_storage().nbytes()
-        != (value.numel() * value.element_size() if value.is_contiguous() else bytes_of(value))
         or value.is_inference()
         or value.is_conj()
         or value.is_neg()
@@ -149,7 +145,12 @@ def is_plain_input(value: torch.Tensor) -> bool:
         or torch.is_inference_mode_enabled()
         or value.grad is not None
         or (value.requires_grad and value.grad_dtype != value.dtype)
-    )
+    ):
+        return None
+    memory = value.untyped_storage()
+    # A contiguous tensor, as nearly all are, needs no walk over its strides.
+    filled = value.numel() * value.element_size() if value.is_contiguous() else bytes_of(value)
+    return memory if memory.nbytes() == filled else None
 
 
 def gradient_apart(value: torch.Tensor) -> torch.Tensor | None:

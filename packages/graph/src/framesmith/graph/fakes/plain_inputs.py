@@ -18,7 +18,7 @@ from framesmith.guards.sources.base import Source
 
 @final
 class PlainInputs:
-    """The inputs with static sizes and memory of their own, all of it (`fake_copies.is_plain_input`).
+    """The inputs with static sizes and memory of their own, all of it (`fake_copies.memory_of_plain_input`).
 
     Invariant: no two have one memory. Who gives `tell_converter` a chance before it fakes another tensor gets what torch's table of
     fakes would give; `contexts` has all entries whenever it is read.
@@ -32,16 +32,18 @@ class PlainInputs:
         self._static: list[tuple[torch.Tensor, Source]] = []
         self._contexts = WeakTensorKeyDictionary()
 
-    def add(self, value: torch.Tensor, fake: torch.Tensor, source: Source) -> None:
-        """Note an input with its fake."""
-        self._memories.add(value.untyped_storage()._cdata)
+    def add(
+        self, value: torch.Tensor, memory: torch.UntypedStorage, fake: torch.Tensor, source: Source
+    ) -> None:
+        """Note an input with its memory and its fake."""
+        self._memories.add(memory._cdata)
         self._unknown.append((value, fake))
         self._static.append((value, source))
 
-    def knows_memory_of(self, value: torch.Tensor) -> bool:
+    def knows(self, memory: torch.UntypedStorage) -> bool:
         """Whether a tensor with this memory has a fake."""
-        storage, others = value.untyped_storage(), self._converter.meta_converter.describer.lookup_storage
-        return storage._cdata in self._memories or (len(others) > 0 and storage in others)
+        others = self._converter.meta_converter.describer.lookup_storage
+        return memory._cdata in self._memories or (bool(others.data) and memory in others)
 
     def tell_converter(self) -> None:
         """Bring torch's table of fakes up to date."""

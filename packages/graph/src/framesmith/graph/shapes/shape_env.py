@@ -31,7 +31,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from framesmith.graph.environment.dynamo_package import prepare
 from framesmith.graph.environment.silence import SILENCE
-from framesmith.graph.fakes.fake_copies import gradient_apart, is_former_view, is_plain_input
+from framesmith.graph.fakes.fake_copies import gradient_apart, is_former_view, memory_of_plain_input
 from framesmith.graph.fakes.infer import translate_input
 from framesmith.graph.fakes.new_fakes import NewFakes
 from framesmith.graph.fakes.plain_inputs import BackendContext, PlainInputs
@@ -252,14 +252,13 @@ class ShapeEnvAdapter:
         It is a tenth of the work of `fake`, and is made while the fake mode is on. None for a tensor that shares memory,
         is a view, has a gradient or a history ...
         """
-        if not dynamic.is_static(value.dim()) or not is_plain_input(value):
-            return None
-        if self.plain_inputs.knows_memory_of(value):
+        memory = memory_of_plain_input(value) if dynamic.is_static(value.dim()) else None
+        if memory is None or self.plain_inputs.knows(memory):
             return None
         fake = self.fakes.like(value, requires_grad=value.requires_grad)
         if type(value) is torch.nn.Parameter:
             fake._is_param = True  # what torch asks fakes for
-        self.plain_inputs.add(value, fake, source)
+        self.plain_inputs.add(value, memory, fake, source)
         return fake
 
     def _context(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> StatefulSymbolicContext:
