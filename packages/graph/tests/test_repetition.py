@@ -8,6 +8,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from framesmith.graph import Recorder
+from framesmith.graph.backends.unused_operations import _may_drop
 from framesmith.graph.fakes.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.fakes.new_fakes import NewFakes
 from framesmith.graph.nodes.arguments import example
@@ -178,3 +179,49 @@ def test_other_forms_are_noticed_and_other_contents_are_not(change):
     changes.note([x, other], before)
     assert changes.concern([x], 0) and changes.concern([view], 0)
     assert not changes.concern([other], 0) and not changes.concern([x], changes.count)
+
+
+def test_what_draws_or_may_raise_is_asked_of_the_first_one_alone():
+    asked = []
+
+    def counts(node):
+        asked.append(node)
+        return False
+
+    recorder, compiled, _, _ = repeated([weight.detach() for weight in parameters(4)])
+    graph, copies = compiled.graph_module.graph, recorder._repetition.copies
+    assert not _may_drop(graph, (), counts, copies)
+    assert len(copies) == 3 * 4 and len(asked) == 4 and copies.isdisjoint(asked)
+
+
+def test_a_repeated_operation_that_may_raise_is_found_by_the_first_one():
+    def inverts(recorder, x, weight):
+        y = recorder.call("call_function", torch.linalg.inv, (weight,))
+        return layer(recorder, layer(recorder, x, y), weight)
+
+    recorder, compiled, _, _ = repeated([weight.detach() for weight in parameters(3)], inverts)
+    copies = recorder._repetition.copies
+    assert len(copies) == 2 * 9
+    assert _may_drop(compiled.graph_module.graph, (), lambda node: False, copies)
+
+
+def test_a_repetition_that_is_refused_in_its_midst_leaves_nothing():
+    class Refuses:
+        def before_recording(self):
+            pass
+
+        def after_recording(self, node):
+            if len(seen) == 2:
+                raise ValueError
+            seen.append(node)
+
+    seen, recorder, given = [], Recorder(), {name: torch.randn(3, 3) for name in "xw"}
+    with recorder:
+        x, w = (recorder.tensor_input(Local(name), value) for name, value in given.items())
+        first = layer(recorder, x, w)
+        stretch, length = recorder.stretch(2, recorder.length()), recorder.length()
+        recorder.has_changes, recorder.fallible = True, Refuses()
+        with pytest.raises(ValueError):
+            recorder.repeat(stretch, {x: first, w: w}, [first], ("", ""))
+        assert recorder.length() == length and recorder.operations == 4
+        assert all(node._erased for node in seen)

@@ -110,16 +110,17 @@ def close(
     ambient: Ambient,
     kept: Sequence[fx.Node] = (),
     reliance: Reliance | None = None,
+    repeated: Collection[fx.Node] = frozenset(),
 ) -> tuple[int, ...]:
     """Add the output node and clean the graph; returns the position of each requested output in the tuple.
 
     `kept` are further values that the graph returns, after the outputs, without their history: AOTAutograd would give zeros to the
     leaves that nothing else reaches, where eager gives them nothing. Blocks of inference mode that are open are left; for a backend
     that replaces the captured operations they become switches of the gradient mode, autocast is as it was at the beginning, and
-    what draws or may raise and leads to no result is returned too.
+    what draws or may raise and leads to no result is returned too. `repeated`: see `Repetition.copies`.
     """
     if reliance is not None:
-        kept = [*kept, *witness_unused(graph, [*outputs, *kept], reliance)]
+        kept = [*kept, *witness_unused(graph, [*outputs, *kept], reliance, repeated)]
     distinct = list(dict.fromkeys([*outputs, *kept]))
     if _close_blocks(graph) and reliance is not None and not reliance.ask():
         replace_blocks(graph, ambient.grad)

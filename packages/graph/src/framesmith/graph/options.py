@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, final
+from typing import Any, Final, final
 
 import sympy
 import torch
@@ -94,6 +94,10 @@ def is_symbolic(value: object) -> bool:
 def count_terms(value: torch.SymInt | torch.SymFloat | torch.SymBool, most: int) -> int:
     """How many nodes the expression of a symbolic number has; counting stops at `most`."""
     return sum(1 for _ in islice(sympy.preorder_traversal(value.node.expr), most))
+
+
+PLAIN_INTS: Final = frozenset({int})
+"""A superset of the types of sizes of which none is symbolic."""
 
 
 def is_fixed(value: object) -> bool:

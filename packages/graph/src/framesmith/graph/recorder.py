@@ -54,7 +54,7 @@ from framesmith.graph.recording.nesting import NestedRecording
 from framesmith.graph.recording.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.replacing_backends import Reliance
 from framesmith.graph.running.failures import STEP, Failures, changes
-from framesmith.graph.shapes.dynamic_dims import DynamicDims
+from framesmith.graph.shapes.dynamic_dims import STATIC_DIMS, DynamicDims
 from framesmith.graph.shapes.formulas import explain_marked, source_of
 from framesmith.graph.shapes.shape_env import Place, ShapeEnvAdapter
 from framesmith.graph.shapes.shape_guards import OFFSET_READ, ShapeRelations, Specialized
@@ -149,7 +149,7 @@ class Recorder:
     def counts(self) -> tuple[int, int]:
         """How many `operations` were recorded, and how many decisions on symbolic numbers were taken: equal numbers mean that nothing
         was recorded, or decided, in between."""
-        return len(self._body.order) - len(self._inputs.entries), len(self._world.env.guards)
+        return self._body.operations, len(self._world.env.guards)
 
     @property
     def content_reads(self) -> int:
@@ -193,12 +193,11 @@ class Recorder:
         if self.has_wrappers:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
                 check_wrappers(self._inputs, value, source.text(), self._reliance)
-        dims = dynamic or DynamicDims.none()
         fake = self._inputs.recall(source)
         if fake is None:
             # Inside of a block of the trace the fake would become an inference tensor.
             with outside_blocks(self._start.inference):
-                fake = self._world.fake_input(source, value, dims, self.pause_recording)
+                fake = self._world.fake_input(source, value, dynamic or STATIC_DIMS, self.pause_recording)
         assert isinstance(fake, torch.Tensor)
         return self._add_input(source, value, fake)
 
@@ -293,8 +292,10 @@ class Recorder:
             raise
         node = body.append(op, target, tuple(own), own_kwargs)
         # Arithmetic on numbers is recorded on demand, in a second trace maybe elsewhere: it gets an odd number, see STEP.
-        is_number = not tensors and not more and (is_symbolic(result) or isinstance(result, int | float))
-        self._complete(body, node, result, impure, is_number, stack)
+        is_number = not (tensors or more) and (is_symbolic(result) or isinstance(result, int | float))
+        node.meta.update({EXAMPLE: result, IMPURE: impure})
+        self.has_changes = self.has_changes or changes(node)
+        self._complete(body, node, is_number, stack)
         if modules is not None:
             node.meta["nn_module_stack"] = dict(modules)
         if self._world.env.pending_fresh_unbacked_symbols:
@@ -310,22 +311,17 @@ class Recorder:
         result: object,
     ) -> fx.Node:
         """Record what another node of this graph does on other operands, with a known result."""
-        copy = self._body.append_copy(node, args, kwargs)
-        self._complete(self._body, copy, result, node.meta[IMPURE], node.meta[STEP][1] % 2 == 1, stack)
+        copy = self._body.append_copy(node, args, kwargs, result)
+        self._complete(self._body, copy, node.meta[STEP][1] % 2 == 1, stack)
         return copy
 
-    def _complete(
-        self, body: Subgraph, node: fx.Node, result: object, impure: bool, is_number: bool, stack: UserStack
-    ) -> None:
-        """Give a new operation its metadata, and note what it does beyond computing."""
+    def _complete(self, body: Subgraph, node: fx.Node, is_number: bool, stack: UserStack) -> None:
+        """Give a new operation with its result the rest of its metadata, and note what it does beyond computing."""
         meta = node.meta
-        meta[EXAMPLE] = result
-        meta[IMPURE] = impure
         meta[STEP] = self.step, 2 * self._count - is_number
         self._count += not is_number
-        if impure:
+        if meta[IMPURE]:
             self.writes.note(node)
-        self.has_changes = self.has_changes or changes(node)
         if self.has_changes and self.fallible is not None and body is self._root:
             self.fallible.after_recording(node)
         if not stack and self.user_stack is not None:
@@ -346,12 +342,16 @@ class Recorder:
 
         What an operation raises is what `call` raises; then all is as it was.
         """
-        before = self.marker()
         fakes = None if self._takes_float else self._world.fakes
+        results = self._repetition.copy_results(fakes, nodes, known, returned)
+        # With copied results nothing runs: no fake is changed, and no switch turned.
+        length, before = len(self._body.order), self.marker() if results is None else None
         try:
-            return self._repetition.record(self.call, self._call_again, fakes, nodes, known, returned, stacks)
+            return self._repetition.record(self.call, self._call_again, nodes, known, results, stacks)
         except BaseException:
-            self.rollback(before)
+            if before is not None:
+                self.rollback(before)
+            self._erase(self._body, length)
             raise
 
     def _execute(
@@ -454,8 +454,8 @@ class Recorder:
         outputs that must not be freed before the graph has run (see `failures`)."""
         if self._body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
-        graph = self._root.graph
-        positions = finishing.close(graph, outputs, self._start, kept, self._reliance)
+        graph, copies = self._root.graph, self._repetition.copies
+        positions = finishing.close(graph, outputs, self._start, kept, self._reliance, copies)
         if not finishing.has_operations(graph):
             return finishing.without_graph(outputs, self._inputs.by_node())
         # Fakes are differentiated here: fake mode has to be on.

@@ -5,7 +5,6 @@ In eager only a backward pass that reaches them raises. A backend that different
 
 from typing import Final
 
-import torch
 from torch import fx
 
 from framesmith.graph.fakes.histories import passes_through
@@ -17,15 +16,15 @@ _NAME: Final = "torch::autograd::NotImplemented"
 def lacks_derivatives(graph: fx.Graph) -> bool:
     """Whether a backward pass from the results of a closed graph reaches an operation without a derivative."""
     found = [
-        one for node in graph.nodes for one in tensors_in(node.meta.get(EXAMPLE)) if _lacks_derivative(one)
+        one
+        for node in graph.nodes
+        for one in tensors_in(node.meta.get(EXAMPLE))
+        # Reading the history of a view that autograd forbids to write to may raise.
+        if one.requires_grad
+        and not one._is_view()
+        and (history := one.grad_fn) is not None
+        and history.name() == _NAME
     ]
     results = graph.output_node().all_input_nodes if found else ()
     ends = [one for node in results for one in tensors_in(node.meta.get(EXAMPLE)) if one.requires_grad]
     return passes_through(ends, found)
-
-
-def _lacks_derivative(tensor: torch.Tensor) -> bool:
-    # Reading the history of a view that autograd forbids to write to may raise.
-    if not tensor.requires_grad or tensor._is_view():
-        return False
-    return tensor.grad_fn is not None and tensor.grad_fn.name() == _NAME

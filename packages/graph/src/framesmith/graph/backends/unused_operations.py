@@ -74,12 +74,17 @@ _PLACES: Final[dict[object, Callable[[fx.Node, int], int]]] = {
 """The result of a nested graph from which an operation makes its result at a place; other operations need all, if they are needed."""
 
 
-def witness_unused(graph: fx.Graph, outputs: Sequence[fx.Node], reliance: Reliance) -> list[fx.Node]:
+def witness_unused(
+    graph: fx.Graph,
+    outputs: Sequence[fx.Node],
+    reliance: Reliance,
+    repeated: Collection[fx.Node] = frozenset(),
+) -> list[fx.Node]:
     """Add a small tensor made of each draw, and of what may raise, that may lead to no result; returns them, to be returned by the
-    graph."""
+    graph. `repeated`: operations that do what others in the graph do, on operands of the same metadata."""
     if reliance.is_certain:
         return []
-    reliance.keeps_all = not _may_drop(graph, set(outputs), _draws)
+    reliance.keeps_all = not _may_drop(graph, set(outputs), _draws, repeated)
     if reliance.keeps_all:
         return []
     unused = _unused(graph, outputs)
@@ -95,15 +100,19 @@ def drops_unused(graph: fx.Graph) -> bool:
     return not all(map(_draws, _unused(graph, graph.output_node().all_input_nodes)))
 
 
-def _may_drop(graph: fx.Graph, outputs: Collection[fx.Node], counts: Callable[[fx.Node], bool]) -> bool:
+def _may_drop(
+    graph: fx.Graph,
+    outputs: Collection[fx.Node],
+    counts: Callable[[fx.Node], bool],
+    repeated: Collection[fx.Node] = frozenset(),
+) -> bool:
     """Whether it is worth while to look for such operations; `counts` says of which all are looked at."""
     # Where something comes of every operation, and nothing is written to, all that may be refused is needed.
-    is_needed = all(
-        (node.users or node in outputs) and not node.meta.get(IMPURE)
-        for node in graph.nodes
-        if node.op in ("call_function", "call_method")
-    )
-    return any(counts(node) or _may_raise(node, is_nested=is_needed) for node in graph.nodes)
+    operations = [node for node in graph.nodes if node.op in ("call_function", "call_method")]
+    is_needed = all((node.users or node in outputs) and not node.meta.get(IMPURE) for node in operations)
+    # What draws, or may raise, is told by the operation itself and the metadata of its operands.
+    distinct = [node for node in operations if node not in repeated]
+    return any(counts(node) or _may_raise(node, is_nested=is_needed) for node in distinct)
 
 
 def _runs_code(node: fx.Node) -> bool:

@@ -15,7 +15,7 @@ from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.fakes.torch_sources import NO_TRACE, TorchSource
 from framesmith.graph.inputs.inputs import Input, with_memory
 from framesmith.graph.nodes.arguments import example
-from framesmith.graph.options import is_fixed
+from framesmith.graph.options import PLAIN_INTS, is_fixed
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
 from framesmith.guards.sources.steps import InstanceItem
@@ -84,7 +84,9 @@ def _has_fixed_sizes(node: fx.Node) -> bool:
     """Whether all sizes are numbers. An input that lasts is kept for the backward pass where that asks for a size of it only; eager
     keeps none then, and another memory comes with another size."""
     value = example(node)
-    return isinstance(value, torch.Tensor) and all(map(is_fixed, value.shape))
+    return isinstance(value, torch.Tensor) and (
+        PLAIN_INTS.issuperset(map(type, value.shape)) or all(map(is_fixed, value.shape))
+    )
 
 
 def is_buffer(source: Source) -> bool:

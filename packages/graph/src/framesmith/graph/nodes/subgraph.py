@@ -50,8 +50,9 @@ _POWERS: Final = (operator.pow, operator.ipow)
 class Subgraph:
     """A graph and the order in which its nodes were made.
 
-    Invariant: placeholders come before all other nodes; `order` lists every node, oldest first; `lifted` maps a
-    node of the enclosing graph to its placeholder here, `symbols` the expression of a symbolic number to its node.
+    Invariant: placeholders come before all other nodes; `order` lists every node, oldest first, of which `operations` are no
+    placeholders; `lifted` maps a node of the enclosing graph to its placeholder here, `symbols` the expression of a symbolic number to
+    its node.
     """
 
     def __init__(self, parent: "Subgraph | None" = None, use: Use = BODY) -> None:
@@ -59,6 +60,7 @@ class Subgraph:
         self.use: Use = use if parent is None else use.inside(parent.use)
         self.graph = fx.Graph()
         self.order: list[fx.Node] = []
+        self.operations = 0
         self.lifted: dict[fx.Node, fx.Node] = {}
         self.symbols: dict[Expression, fx.Node] = {}
         self._last_placeholder: fx.Node | None = None
@@ -77,15 +79,23 @@ class Subgraph:
         if target in _POWERS and repr(args[0]).startswith("-"):
             target = pow
         node = self.graph.create_node(op, target, args, dict(kwargs))  # type: ignore[arg-type]  # fx's closed types
-        self.order.append(node)
+        self.note(node)
         return node
 
-    def append_copy(self, node: fx.Node, args: tuple[object, ...], kwargs: Mapping[str, object]) -> fx.Node:
-        """Add at the end what a node of this graph does, with other arguments and the same metadata."""
+    def append_copy(
+        self, node: fx.Node, args: tuple[object, ...], kwargs: Mapping[str, object], result: object
+    ) -> fx.Node:
+        """Add at the end what a node of this graph does, with other arguments, another result and the same metadata besides."""
         copy = copy_node(node, args, dict(kwargs))
         copy.meta.update(node.meta)
-        self.order.append(copy)
+        copy.meta[EXAMPLE] = result
+        self.note(copy)
         return copy
+
+    def note(self, node: fx.Node) -> None:
+        """Note a node that was added to the graph, and is no placeholder."""
+        self.order.append(node)
+        self.operations += 1
 
     def local(self, node: fx.Node) -> fx.Node:
         """The node to use here for a node of this or an enclosing graph.
@@ -108,6 +118,7 @@ class Subgraph:
         # fx erases a node only when nothing uses it.
         gone.reverse()
         del self.order[length:]
+        self.operations -= sum(node.op != "placeholder" for node in gone)
         for node in gone:
             self.graph.erase_node(node)
         erased = set(gone)

@@ -45,9 +45,14 @@ CallAgain: TypeAlias = Callable[[fx.Node, tuple[object, ...], Mapping[str, objec
 
 @final
 class Repetition:
-    """What was repeated: stretches of the graph with the same operations in the same order, by the first one."""
+    """What was repeated: stretches of the graph with the same operations in the same order, by the first one.
+
+    `copies` are the nodes with copied results: what can be told from an operation, its constants and the metadata of its operands is
+    the same for the first one, which is in the graph as long as they are.
+    """
 
     def __init__(self) -> None:
+        self.copies: set[fx.Node] = set()
         self._stretches: dict[Stretch, list[Stretch]] = {}
         self._patterns: dict[tuple[Stretch, Stretch], ResultPattern | None] = {}
         self._kept: list[CopiedResults] = []
@@ -56,22 +61,32 @@ class Repetition:
         """Each stretch that was repeated, followed by its repetitions."""
         return map(tuple, self._stretches.values())
 
-    def record(
+    def copy_results(
         self,
-        call: RecordCall,
-        call_again: CallAgain,
         fakes: NewFakes | None,
         nodes: Sequence[fx.Node],
         known: Mapping[fx.Node, fx.Node],
         returned: Sequence[fx.Node],
+    ) -> Mapping[fx.Node, object] | None:
+        """Copies of what the operations gave, for other operands (`known`); None where they have to be computed. `returned` are those
+        that the program goes on with."""
+        if fakes is None:
+            return None
+        pattern = self._pattern(tuple(nodes), tuple(returned))
+        return None if pattern is None else pattern.copy(fakes, known, self._kept)
+
+    def record(
+        self,
+        call: RecordCall,
+        call_again: CallAgain,
+        nodes: Sequence[fx.Node],
+        known: Mapping[fx.Node, fx.Node],
+        results: Mapping[fx.Node, object] | None,
         stacks: Stacks,
     ) -> dict[fx.Node, fx.Node]:
-        """Record the operations with other operands (`known`); returns the new node of each. `returned` are those that the
-        program goes on with. Where it can be (and `fakes` is given) the results are copied instead of computed."""
+        """Record the operations with other operands (`known`); returns the new node of each. `results`: see `copy_results`."""
         made = dict(known)
         first = tuple(nodes)
-        pattern = None if fakes is None else self._pattern(first, tuple(returned))
-        results = None if pattern is None or fakes is None else pattern.copy(fakes, known, self._kept)
 
         # What both calls take from outside, and is the same for both, stays.
         def image(node: fx.Node) -> fx.Node:
@@ -86,6 +101,7 @@ class Repetition:
                 copy.meta = {**node.meta, **copy.meta, IMPURE: node.meta[IMPURE]}
             else:
                 copy = call_again(node, args, kwargs, stack, results[node])
+                self.copies.add(copy)
             made[node] = copy
         self._stretches.setdefault(first, [first]).append(tuple(made[node] for node in first))
         return made

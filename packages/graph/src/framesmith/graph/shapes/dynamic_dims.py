@@ -38,7 +38,7 @@ class DynamicDims:
     @staticmethod
     def none() -> "DynamicDims":
         """Every dimension is static."""
-        return _NONE
+        return STATIC_DIMS
 
     @staticmethod
     def all() -> "DynamicDims":
@@ -65,7 +65,8 @@ class DynamicDims:
         return all(treatment is Dim.STATIC for treatment in self.treatments(rank))
 
 
-_NONE: Final = DynamicDims()
+STATIC_DIMS: Final = DynamicDims()
+"""What `DynamicDims.none()` gives, for code that asks for it for each tensor."""
 
 
 class DynamicPolicy(Protocol):

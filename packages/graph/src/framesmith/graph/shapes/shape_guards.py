@@ -18,6 +18,7 @@ from torch.utils._sympy.printers import PythonPrinter
 
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.nodes.expressions import Expression, Symbol
+from framesmith.graph.options import PLAIN_INTS
 from framesmith.graph.shapes.shape_env import ShapeEnvAdapter
 from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.shapes import ShapeExpression
@@ -205,7 +206,7 @@ def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Exp
             yield from _number(entry.source, entry.example)
             continue
         for _, source, (sizes, strides, offset) in entry.layouts():
-            if all(type(number) is int for number in (*sizes, *strides, offset)):
+            if PLAIN_INTS.issuperset(map(type, (*sizes, *strides, offset))):
                 continue  # as nearly all parameters
             for dim, size in enumerate(sizes):
                 yield from _number(TensorSize(source, dim), size)

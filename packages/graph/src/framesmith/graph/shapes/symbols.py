@@ -196,6 +196,6 @@ def _write(expression: Expression, body: Subgraph) -> fx.Node:
         assert callable(node.target)
         node.meta[EXAMPLE] = node.target(*values, **keywords)
         node.meta[IMPURE] = False
-        body.order.append(node)
+        body.note(node)
     assert isinstance(result, fx.Proxy)
     return result.node
