@@ -40,8 +40,7 @@ def find_match(
     tx: TraceContext, wrapper: Wrapper, plan: Plan, module: object, source: Source
 ) -> Match | None:
     """How the module at `source` matches the plan; None if it does not. No code of the user runs."""
-    policy = tx.wrap.policy
-    if not (policy.is_static_below(source) and policy.is_static_below(plan.recording.root)):
+    if not tx.wrap.policy.is_static_below(source):
         return None
     values = None if plan.checks is None else plan.checks.values(module)
     if values is None or plan.moves is None:
@@ -68,7 +67,7 @@ def _are_distinct_alike(
     # one to one: no object of the first module stands for two of the second, nor the other way round
     images: dict[int, object] = {}
     used: dict[int, object] = {}
-    may_have_changed = wrapper.has_changed if wrapper.has_changes() else _never
+    has_changes = wrapper.has_changes()
     for part, value, source in zip(parts, values, sources, strict=True):
         image = images.setdefault(id(part.value), value)
         if image is not value or used.setdefault(id(value), part.value) is not part.value:
@@ -79,7 +78,7 @@ def _are_distinct_alike(
         if not part.is_inside or not (first is None or first == source):
             return False
         # of what the trace has changed, guards say nothing: only the very same object holds the same
-        if may_have_changed(part.value) or may_have_changed(value):
+        if has_changes and (wrapper.has_changed(part.value) or wrapper.has_changed(value)):
             return False
     return True
 
@@ -99,10 +98,6 @@ def _hold_relations(wrapper: Wrapper, plan: Plan, module: object, values: Sequen
         if len(objects) < len(found) or not guard.claim.holds(objects):
             return False
     return True
-
-
-def _never(value: object) -> bool:
-    return False
 
 
 def _are_sizes_fixed(
@@ -141,7 +136,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
         if place in read:
             continue
         first = part.source
-        if inside.is_empty or not inside(first):
+        if not inside(first):
             # noted, so that a later look at it from elsewhere is guarded as one at the same object
             if wrapper.find(source) is None:
                 wrapper.note(value, source)

@@ -49,10 +49,13 @@ class Moment:
 
     def allows_repeat(self, tx: TraceContext, now: "Moment") -> bool:
         """Whether a call that began in this moment would do the same now."""
-        before = tx.changes.ambient.before()
-        # a setting that was turned only afterwards had its first value then
-        turned = {name: self.settings.get(name, before[name]) for name in now.settings}
-        return turned == now.settings and self._is_like(now)
+        if now.settings:
+            before = tx.changes.ambient.before()
+            # a setting that was turned only afterwards had its first value then
+            turned = {name: self.settings.get(name, before[name]) for name in now.settings}
+            if turned != now.settings:
+                return False
+        return self._is_like(now)
 
     def _is_like(self, other: "Moment") -> bool:
         return (
@@ -60,9 +63,8 @@ class Moment:
             and self.grad == other.grad
             and self.changes == other.changes
             and self.asks == other.asks
-            and len(self.modes) == len(other.modes)
             # by identity: comparing modes would run their code
-            and all(map(lambda one, two: one is two, self.modes, other.modes))
+            and [*map(id, self.modes)] == [*map(id, other.modes)]
         )
 
 
@@ -85,7 +87,7 @@ def moment_of(tx: TraceContext, frames: FramesState) -> Moment | None:
         state,
         changes.ambient.values(),
         torch.is_grad_enabled(),
-        tuple(_get_function_stack_at(index) for index in range(_len_torch_function_stack())),
+        tuple([_get_function_stack_at(index) for index in range(_len_torch_function_stack())]),
         changes.keys,
         tx.graph.content_reads,
         len(changes.told_apart),
@@ -100,6 +102,8 @@ def _changes(tx: TraceContext) -> frozenset[tuple[int, int]]:
     with the version of its last change. Guards say nothing of what these hold now: a call may be repeated only if that is
     the same as it was. What no existing object leads to is an argument of the call, or out of its reach."""
     changed = tx.changes.changed_trackers()
+    if not changed:
+        return frozenset()
     versions = tx.changes.changed_at
     return frozenset(
         (id(one), versions[id(one)]) for one in reachable(changed).values() if id(one) in versions

@@ -88,11 +88,12 @@ def same_metadata(one: torch.Tensor, other: torch.Tensor) -> bool:
         and one.is_inference() is other.is_inference()
         # tells lazy conjugates, negatives and the like apart, which have the same sizes and type
         and torch._C._dispatch_keys(one).raw_repr() == torch._C._dispatch_keys(other).raw_repr()
-        and _same_numbers(one.shape, other.shape)
-        and _same_numbers(one.stride(), other.stride())
-        and _same_numbers((one.storage_offset(),), (other.storage_offset(),))
+        and one.dim() == other.dim()
+        and all(
+            map(
+                same_number,
+                (*one.shape, *one.stride(), one.storage_offset()),
+                (*other.shape, *other.stride(), other.storage_offset()),
+            )
+        )
     )
-
-
-def _same_numbers(one: Sequence[object], other: Sequence[object]) -> bool:
-    return len(one) == len(other) and all(map(same_number, one, other))

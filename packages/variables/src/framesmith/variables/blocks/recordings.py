@@ -90,6 +90,8 @@ class Inside:
         self.is_empty = not shared
 
     def __call__(self, source: Source) -> bool:
+        if self.is_empty:
+            return False
         found = self._found.get(source)
         if found is None:
             base = source.base
@@ -151,6 +153,8 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     nodes = tx.graph.stretch(begin.length, end.length)
     if nodes is None or not can_repeat(nodes) or not set(nodes).isdisjoint(tx.changes.moved):
         return None  # each call makes parameters of its own
+    if recording.source is not None and not tx.wrap.policy.is_static_below(recording.source):
+        return None
     arguments = tuple(map(known, recording.arguments))
     if not can_fill(result, arguments, set(nodes)):
         return None

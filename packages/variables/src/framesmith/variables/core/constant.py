@@ -274,7 +274,8 @@ def constant_key(value: object) -> Hashable:
 
 
 def _scalar_key(value: object) -> Hashable:
-    if not isinstance(value, Hashable):
+    # nearly all are names; the class of hashable objects is asked by code in Python
+    if type(value) is not str and not isinstance(value, Hashable):
         raise TypeError(f"unhashable constant {value!r}")
     return ("constant", value)
 

@@ -18,7 +18,7 @@ from framesmith.graph.breaks.break_kinds import (
 )
 from framesmith.graph.inputs.inputs import has_known_layout
 from framesmith.graph.python_numbers import numbers
-from framesmith.graph.shapes.dynamic_dims import DynamicDims
+from framesmith.graph.shapes.dynamic_dims import STATIC_DIMS, DynamicDims
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, class_name, is_data_descriptor, static_lookup
 from framesmith.guards.kinds import HasInstanceAttribute
@@ -122,7 +122,7 @@ class TensorTracker(GraphValue):
         self.cls = cls
         self.source = source
         self.value = value
-        self.dims = dims or DynamicDims.none()
+        self.dims = dims or STATIC_DIMS
         self.own: dict[str, Tracker | None] = {}
 
     @property
