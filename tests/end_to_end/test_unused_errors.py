@@ -133,3 +133,37 @@ def test_only_what_leads_to_no_result_is_a_result() -> None:
     for body in ("y = x[near]; y.add_(1); y[0] = 2.0; return y", "x[near]; x[near].sum(); return x * 2"):
         check_source(HEAD.replace("GRADIENT", "True") + f"def f(x):\n    {body}\n", backend=backend)
     assert sizes == [1, 3]
+
+
+REPEATED = """
+import torch
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.weight = nn.Parameter(torch.ones(4, 4)), nn.Parameter(torch.eye(4))
+    def forward(self, x, place):
+        self.table[place]
+        return torch.relu(x @ self.weight)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer() for _ in range(5))
+        self.layers[3].table = nn.Parameter(torch.ones(ROWS, 4))
+    def forward(self, x, place):
+        for layer in self.layers:
+            x = layer(x, place)
+        return x
+
+def f(model, x, place): return model(x, place)
+def args(): return [Model(), torch.ones(4, 4), torch.tensor([PLACE])]
+"""
+
+
+@pytest.mark.parametrize("rows, place", [(4, 3), (4, 9), (3, 3)])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_errors_of_what_nothing_needs_in_a_repeated_layer(rows, place, backend) -> None:
+    source = REPEATED.replace("ROWS", str(rows)).replace("PLACE", str(place))
+    check_source(source, backend=backend, calls=2)

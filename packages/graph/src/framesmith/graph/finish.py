@@ -26,7 +26,7 @@ from framesmith.graph.backends.forbidden_views import (
 )
 from framesmith.graph.backends.kept_values import keep_what_inputs_give
 from framesmith.graph.backends.parts import compile_parts
-from framesmith.graph.backends.unused_operations import witness_unused
+from framesmith.graph.backends.unused_operations import NOTHING_REPEATED, witness_unused
 from framesmith.graph.backends.written_reads import find_reads, keep_reads
 from framesmith.graph.breaks.errors import BackendFailed
 from framesmith.graph.environment.ambient import Ambient
@@ -110,17 +110,17 @@ def close(
     ambient: Ambient,
     kept: Sequence[fx.Node] = (),
     reliance: Reliance | None = None,
-    repeated: Collection[fx.Node] = frozenset(),
+    copies: Mapping[fx.Node, fx.Node] = NOTHING_REPEATED,
 ) -> tuple[int, ...]:
     """Add the output node and clean the graph; returns the position of each requested output in the tuple.
 
     `kept` are further values that the graph returns, after the outputs, without their history: AOTAutograd would give zeros to the
     leaves that nothing else reaches, where eager gives them nothing. Blocks of inference mode that are open are left; for a backend
     that replaces the captured operations they become switches of the gradient mode, autocast is as it was at the beginning, and
-    what draws or may raise and leads to no result is returned too. `repeated`: see `Repetition.copies`.
+    what draws or may raise and leads to no result is returned too. `copies`: see `Repetition`.
     """
     if reliance is not None:
-        kept = [*kept, *witness_unused(graph, [*outputs, *kept], reliance, repeated)]
+        kept = [*kept, *witness_unused(graph, [*outputs, *kept], reliance, copies)]
     distinct = list(dict.fromkeys([*outputs, *kept]))
     if _close_blocks(graph) and reliance is not None and not reliance.ask():
         replace_blocks(graph, ambient.grad)
@@ -222,19 +222,20 @@ def call_backend(
     options: GraphOptions,
     module: fx.GraphModule,
     repeated: Iterable[Group],
+    copies: Mapping[fx.Node, fx.Node],
     used: Sequence[Input],
     written: Sequence[Source],
     ambient: Ambient,
     context: BackendContext,
     reliance: Reliance,
 ) -> BackendCall:
-    """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`. Raises
+    """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`; `copies`: see `Repetition`. Raises
     OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where only that does what
     eager does."""
     reason = (
         None
         if reliance.is_certain
-        else why_captured(module.graph, used, written, ambient, keeps_all=reliance.keeps_all)
+        else why_captured(module.graph, used, written, ambient, keeps_all=reliance.keeps_all, copies=copies)
     )
     if reason is not None and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})

@@ -466,7 +466,7 @@ class Recorder:
             module = finishing.build_module(graph, root, self._world, groups if self._reliance.holds else ())
             used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
             written, context = find_written_inputs(used, self._inputs.versions), self._world.for_backend()[1]
-            given = (module, groups, used, written, self._start, context, self._reliance)
+            given = (module, groups, copies, used, written, self._start, context, self._reliance)
             made = finishing.call_backend(self.options, *given)
         call = finishing.adapt_call(made, module, self.options.backend_name, used, written)
         call = as_inference_tensors(call, module, self._start)

@@ -3,7 +3,7 @@
 Each question looks at a closed graph and the inputs that it uses. A backend that is known to run the captured operations is not asked for.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from torch import fx
@@ -23,7 +23,7 @@ from framesmith.graph.backends.overlapping_writes import UNSEEN_VIEWS, has_overl
 from framesmith.graph.backends.overwritten_histories import OVERWRITING, overwrites_histories
 from framesmith.graph.backends.returned_views import returns_own_histories, returns_varying_views
 from framesmith.graph.backends.turned_inputs import writes_to_turned
-from framesmith.graph.backends.unused_operations import drops_unused
+from framesmith.graph.backends.unused_operations import NOTHING_REPEATED, drops_unused
 from framesmith.graph.backends.weight_copies import reads_old_copies
 from framesmith.graph.backends.wrapper_views import shares_memory_of_wrappers
 from framesmith.graph.backends.written_reads import (
@@ -113,6 +113,7 @@ def why_captured(
     start: Ambient,
     *,
     keeps_all: bool = False,
+    copies: Mapping[fx.Node, fx.Node] = NOTHING_REPEATED,
 ) -> str | None:
     """Why no other form of the graph does what eager does; None if one does. `start`: torch's switches when it begins; `keeps_all`: see
     `Reliance`."""
@@ -157,7 +158,7 @@ def why_captured(
         ),
         (
             "random numbers are drawn, or an operation may raise, and nothing needs it",
-            lambda: (has.has_effects or has.has_nested or not keeps_all) and drops_unused(graph),
+            lambda: (has.has_effects or has.has_nested or not keeps_all) and drops_unused(graph, copies),
         ),
         (
             "what a gradient needs is written to afterwards",

@@ -7,7 +7,8 @@ as it was captured.
 """
 
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, cast
 
 import torch
@@ -39,6 +40,8 @@ _READABLE: Final = frozenset({
 _REPLACING: Final = frozenset({"zero_", "fill_", "copy_", "setitem", "__setitem__", "set_"})
 _READ_NUMBERS: Final = frozenset({"item", "tolist", "as_number", "_local_scalar_dense"})
 
+NOTHING_REPEATED: Final[Mapping[fx.Node, fx.Node]] = MappingProxyType({})
+"""For a graph in which no operation is known to repeat another one."""
 DRAWS: Final = "framesmith_draws"
 """The key of the mark of an operation that draws or may raise in code of the program: whether its own results do not need that."""
 
@@ -78,40 +81,41 @@ def witness_unused(
     graph: fx.Graph,
     outputs: Sequence[fx.Node],
     reliance: Reliance,
-    repeated: Collection[fx.Node] = frozenset(),
+    repeated: Mapping[fx.Node, fx.Node] = NOTHING_REPEATED,
 ) -> list[fx.Node]:
     """Add a small tensor made of each draw, and of what may raise, that may lead to no result; returns them, to be returned by the
-    graph. `repeated`: operations that do what others in the graph do, on operands of the same metadata."""
+    graph. `repeated`: operations that do what another one does, on operands of the same metadata, with that."""
     if reliance.is_certain:
         return []
     reliance.keeps_all = not _may_drop(graph, set(outputs), _draws, repeated)
     if reliance.keeps_all:
         return []
-    unused = _unused(graph, outputs)
+    unused = _unused(graph, outputs, repeated=repeated)
     if not unused or reliance.ask():
         return []
     return [one for node in unused if not _runs_code(node) and (one := _witness(graph, node)) is not None]
 
 
-def drops_unused(graph: fx.Graph) -> bool:
-    """Whether a closed graph draws, or may raise, where that leads to no result of it, and could not be given one."""
-    if not _may_drop(graph, (), _runs_code):
+def drops_unused(graph: fx.Graph, repeated: Mapping[fx.Node, fx.Node] = NOTHING_REPEATED) -> bool:
+    """Whether a closed graph draws, or may raise, where that leads to no result of it, and could not be given one. `repeated`: as for
+    `witness_unused`."""
+    if not _may_drop(graph, (), _runs_code, repeated):
         return False
-    return not all(map(_draws, _unused(graph, graph.output_node().all_input_nodes)))
+    return not all(map(_draws, _unused(graph, graph.output_node().all_input_nodes, repeated=repeated)))
 
 
 def _may_drop(
     graph: fx.Graph,
     outputs: Collection[fx.Node],
     counts: Callable[[fx.Node], bool],
-    repeated: Collection[fx.Node] = frozenset(),
+    repeated: Mapping[fx.Node, fx.Node] = NOTHING_REPEATED,
 ) -> bool:
     """Whether it is worth while to look for such operations; `counts` says of which all are looked at."""
     # Where something comes of every operation, and nothing is written to, all that may be refused is needed.
     operations = [node for node in graph.nodes if node.op in ("call_function", "call_method")]
     is_needed = all((node.users or node in outputs) and not node.meta.get(IMPURE) for node in operations)
     # What draws, or may raise, is told by the operation itself and the metadata of its operands.
-    distinct = [node for node in operations if node not in repeated]
+    distinct = {repeated.get(node, node): node for node in operations}.values()
     return any(counts(node) or _may_raise(node, is_nested=is_needed) for node in distinct)
 
 
@@ -120,12 +124,18 @@ def _runs_code(node: fx.Node) -> bool:
     return DRAWS in node.meta or (bool(bodies_of(node)) and not _draws(node))
 
 
-def _unused(graph: fx.Graph, outputs: Sequence[fx.Node], is_nested: bool = False) -> list[fx.Node]:
+def _unused(
+    graph: fx.Graph,
+    outputs: Sequence[fx.Node],
+    is_nested: bool = False,
+    repeated: Mapping[fx.Node, fx.Node] = NOTHING_REPEATED,
+) -> list[fx.Node]:
     """The operations that draw or may raise, and that no result may come from, in order: nothing that matters reads them, or their
     memory is written to afterwards, perhaps all of it. So are the operations with a nested graph of which this may be said."""
     wanted = all_storages(outputs)
     wanted |= all_storages(graph.find_nodes(op="placeholder"))
     needed, written, replaced, found = set(outputs), set[int](), set[int](), list[fx.Node]()
+    may_raise_by_first = dict[fx.Node, bool]()
     for node in reversed(graph.nodes):
         if node.op not in ("call_function", "call_method"):
             continue
@@ -144,10 +154,14 @@ def _unused(graph: fx.Graph, outputs: Sequence[fx.Node], is_nested: bool = False
         elif bodies := bodies_of(node):
             if any(_drops(node, body, needed if is_needed else ()) for body in bodies):
                 found.append(node)
-        elif _may_raise(node, is_nested) and not (is_needed and replaced.isdisjoint(changed or results)):
-            found.append(node)
-            # its witness needs what it reads
-            is_needed = True
+        else:
+            first = repeated.get(node, node)
+            if first not in may_raise_by_first:
+                may_raise_by_first[first] = _may_raise(node, is_nested)
+            if may_raise_by_first[first] and not (is_needed and replaced.isdisjoint(changed or results)):
+                found.append(node)
+                # its witness needs what it reads
+                is_needed = True
         if is_needed and not _reads_form(node):
             wanted |= operands
             needed.update(node.all_input_nodes)

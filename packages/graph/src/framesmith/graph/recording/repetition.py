@@ -47,12 +47,12 @@ CallAgain: TypeAlias = Callable[[fx.Node, tuple[object, ...], Mapping[str, objec
 class Repetition:
     """What was repeated: stretches of the graph with the same operations in the same order, by the first one.
 
-    `copies` are the nodes with copied results: what can be told from an operation, its constants and the metadata of its operands is
-    the same for the first one, which is in the graph as long as they are.
+    `copies` are the nodes with copied results, each with the first one: what can be told from an operation, its constants and the
+    metadata of its operands is the same for both.
     """
 
     def __init__(self) -> None:
-        self.copies: set[fx.Node] = set()
+        self.copies: dict[fx.Node, fx.Node] = {}
         self._stretches: dict[Stretch, list[Stretch]] = {}
         self._patterns: dict[tuple[Stretch, Stretch], ResultPattern | None] = {}
         self._kept: list[CopiedResults] = []
@@ -101,7 +101,7 @@ class Repetition:
                 copy.meta = {**node.meta, **copy.meta, IMPURE: node.meta[IMPURE]}
             else:
                 copy = call_again(node, args, kwargs, stack, results[node])
-                self.copies.add(copy)
+                self.copies[copy] = node
             made[node] = copy
         self._stretches.setdefault(first, [first]).append(tuple(made[node] for node in first))
         return made
