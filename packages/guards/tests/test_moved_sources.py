@@ -2,7 +2,7 @@
 
 import pytest
 
-from framesmith.guards import Guard, GuardSet, Scope
+from framesmith.guards import Family, Guard, GuardSet, Member, Scope
 from framesmith.guards.kinds import EqualTo, SameObject, TypeIs
 from framesmith.guards.source_index import SourceIndex
 from framesmith.guards.sources import Attribute, Computed, InstanceItem, Item, Local, Pinned
@@ -52,3 +52,24 @@ def test_what_is_computed_is_below_each_of_its_sources():
     index = SourceIndex()
     index.update(GuardSet([Guard(computed, EqualTo(1))]))
     assert computed in index.below(FIRST)
+
+
+def test_the_index_looks_into_the_members_that_are_asked_for():
+    family = Family(FIRST, (Guard(FIRST, TypeIs(dict)), Guard(Item(FIRST, "a"), EqualTo(1))), ())
+    guard_set, index = GuardSet(family.guards), SourceIndex()
+    members = [Member(family, Item(LAYERS, place), Rebase(FIRST, Item(LAYERS, place))) for place in (1, 2)]
+    for member in members:
+        guard_set.add_member(member)
+    last = Guard(Item(SECOND, "b"), EqualTo(2))
+    guard_set.add(last)
+    index.update(guard_set)
+    assert index.guards_on(index.below(Item(SECOND, "a"))) == [members[0].guards[1]]
+    assert members[1]._guards is None
+    assert index.guards_on(index.below(SECOND)) == [*members[0].guards, last]
+    assert index.guards_on(index.below(LAYERS)) == [
+        *family.guards,
+        *members[0].guards,
+        *members[1].guards,
+        last,
+    ]
+    assert index.below(LAYERS)[0] == LAYERS

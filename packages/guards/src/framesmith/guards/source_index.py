@@ -1,8 +1,10 @@
 """What is known below a source: the guards of a trace by the path that they read, in order. It is brought up to date on request."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import final
 
+from framesmith.guards.families import Member
 from framesmith.guards.guard_set import GuardSet
 from framesmith.guards.guards import Guard
 from framesmith.guards.sources.base import Source
@@ -19,18 +21,36 @@ class SourceIndex:
         self._below: dict[Source, list[Source]] = {}
         self._guards: dict[Source, list[tuple[int, Guard]]] = {}
         self._mark = self._count = 0
+        # by their roots, with the number of the guard before theirs; what a member says is looked into when it is asked for
+        self._members: dict[Source, tuple[int, Member]] = {}
 
     def update(self, guards: GuardSet) -> None:
         """Take in the guards that were added since the last call."""
-        for guard in guards.added_since(self._mark):
-            self._count += 1
-            for source in guard.sources:
-                held = self._guards.get(source)
-                if held is None:
-                    self.add(source)
-                    held = self._guards[source] = []
-                held.append((self._count, guard))
+        for item in islice(guards.items, self._mark, None):
+            if isinstance(item, Member):
+                self._members[item.root] = self._count, item
+                self._count += len(item.family.guards)
+            else:
+                self._count += 1
+                self._take(self._count, item)
         self._mark = guards.mark()
+
+    def _take(self, number: int, guard: Guard) -> None:
+        for source in guard.sources:
+            held = self._guards.get(source)
+            if held is None:
+                self.add(source)
+                held = self._guards[source] = []
+            held.append((number, guard))
+
+    def _look_into_members(self, source: Source) -> None:
+        """Take in the guards of the members that are read through a source, or through which it is read."""
+        above = {source, *source.ancestors()}
+        found = [root for root in self._members if root in above or source in root.ancestors()]
+        for root in found:
+            before, member = self._members.pop(root)
+            for number, guard in enumerate(member.guards, before + 1):
+                self._take(number, guard)
 
     def add(self, source: Source) -> None:
         """Make a source known."""
@@ -43,6 +63,7 @@ class SourceIndex:
 
     def below(self, source: Source) -> list[Source]:
         """The source and all that are read through it, each after its base."""
+        self._look_into_members(source)
         found = [source]
         for one in found:
             found += self._below.get(one, ())
