@@ -251,3 +251,47 @@ def test_calls_beyond_the_recompile_limit_do_not_ask_why():
     for _ in range(3):
         assert compiled(X).tolist() == [2.0, 4.0]
     assert len(frontend.explain(compiled)().recompiles) == before
+
+
+LSTM = nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
+
+
+def runs_over_packed(packed):
+    y = packed.data + 1
+    output, (hidden, cell) = LSTM(packed)
+    return y.sum(), output.data, hidden * 2, cell
+
+
+def packs_runs_and_pads(x, lengths):
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    output, hidden = LSTM(packed)
+    padded, counts = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    return padded * 2, counts, hidden[0]
+
+
+def test_a_recurrent_module_over_a_packed_sequence_breaks_once():
+    x, lengths = torch.randn(3, 5, 3), torch.tensor([5, 2, 3])
+    packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    breaks, _ = breaks_of(runs_over_packed, packed)
+    assert breaks == [(__file__, "runs_over_packed")]
+    breaks, _ = breaks_of(packs_runs_and_pads, x, lengths)
+    assert breaks == 3 * [(__file__, "packs_runs_and_pads")]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_packed_sequences_of_several_lengths_are_as_in_eager(backend):
+    compiled = frontend.compile(packs_runs_and_pads, backend=backend)
+    for lengths in ([5, 2, 3], [1, 5, 4], [5, 5, 5]):
+        x, expected = torch.randn(3, 5, 3), []
+        for function in (packs_runs_and_pads, compiled):
+            LSTM.zero_grad()
+            results = function(x, torch.tensor(lengths))
+            sum(one.float().sum() for one in results).backward()
+            expected.append([*results, *(parameter.grad for parameter in LSTM.parameters())])
+        torch.testing.assert_close(expected[0], expected[1])
+
+
+def test_a_recurrent_module_over_a_tensor_stays_in_the_graph():
+    compiled = frontend.compile(lambda x: LSTM(x)[0] * 2, backend="eager", fullgraph=True)
+    x = torch.randn(3, 5, 3)
+    torch.testing.assert_close(compiled(x), LSTM(x)[0] * 2)

@@ -3,8 +3,9 @@
     copy.deepcopy(config)        a break in a frame of copy.py  ->  the call runs natively, with one continuation
 
 A function of the library that breaks once mostly breaks again (locks, identities, tables), and each break costs an entry
-that is compiled. They are functions of the standard library, and those of torch that manage objects. Inlined frames stay as they are where code of the program was called back, where operations were
-recorded since the call, and in modules whose functions wrap those of the program.
+that is compiled. They are functions of the standard library, and those of torch that manage objects or packed sequences. Inlined frames
+stay as they are where code of the program was called back, where operations were recorded since the call (but in the recurrent
+modules), and in modules whose functions wrap those of the program.
 """
 
 import functools
@@ -32,6 +33,8 @@ _MANAGING: Final = tuple(
     for name in ("nn/modules/module.py", "utils/hooks.py", "utils/data/", "serialization.py")
 )
 """Files of torch with functions that register, list, load and store, and compute nothing."""
+_RECURRENT: Final = tuple(name.replace("/", os.sep) for name in ("nn/modules/rnn.py", "nn/utils/rnn.py"))
+"""Files of torch with the recurrent modules: over a packed sequence each of their steps breaks, and what they compute before is little."""
 _CALLING: Final = frozenset({"_call_impl", "_wrapped_call_impl", "inner", "_slow_forward"})
 """Functions in these that compute all the same."""
 
@@ -49,7 +52,9 @@ def depth_of_library_call(machine: Machine) -> int | None:
         depth -= 1
     if not _is_call(frames[depth - 1], frames[depth]):
         return None
-    return depth if frames[depth].recorded == machine.tx.graph.operations else None
+    inner = frames[depth]
+    is_first = inner.recorded == machine.tx.graph.operations
+    return depth if is_first or _is_file_of_torch(inner.code.co_filename, _RECURRENT) else None
 
 
 def _is_call(outer: Frame, inner: Frame) -> bool:
@@ -65,6 +70,10 @@ def is_library_code(code: CodeType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _is_library_file(name: str) -> bool:
     if name.startswith(TORCH):
-        return name.removeprefix(TORCH).startswith(_MANAGING)
+        return _is_file_of_torch(name, _MANAGING + _RECURRENT)
     # `<frozen abc>`, `/lib/python3.11/unittest/mock.py`
     return is_standard_file(name) and _WORD.findall(name.removesuffix(".py"))[-1] not in _WRAPPING
+
+
+def _is_file_of_torch(name: str, files: tuple[str, ...]) -> bool:
+    return name.startswith(TORCH) and name.removeprefix(TORCH).startswith(files)
