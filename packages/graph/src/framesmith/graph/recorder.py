@@ -102,7 +102,7 @@ class Recorder:
         self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs
         self.keeps_numbers = False  # eager has numbers where the graph has tensors (`graph.numbers`)
         self.fallible: FallibleWatch | None = None
-        self.writes = Writes(self._inputs)
+        self.writes, self.computed_inputs = Writes(self._inputs), self._inputs.computed
         self.asks_no_subclass = False  # there are tensors of subclasses, which the trace asks by itself
         self.has_wrappers = False  # there are inputs that wrap other tensors
 

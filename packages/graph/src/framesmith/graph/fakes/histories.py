@@ -67,16 +67,19 @@ def reached_places(outputs: Sequence[torch.Tensor], places: Sequence[torch.Tenso
 def passes_through(outputs: Iterable[torch.Tensor], tensors: Iterable[torch.Tensor]) -> bool:
     """Whether a backward pass from `outputs` runs an operation of which one of `tensors` is the result."""
     wanted = {tensor.grad_fn for tensor in tensors if tensor.grad_fn is not None}
+    return not wanted.isdisjoint(nodes_of_pass(outputs))
+
+
+def nodes_of_pass(outputs: Iterable[torch.Tensor]) -> Iterator[Node]:
+    """The operations that a backward pass from these tensors runs, each once."""
     todo = [output.grad_fn for output in outputs if output.grad_fn is not None]
     seen: set[Node] = set()
     while todo:
         node = todo.pop()
-        if node in wanted:
-            return True
         if node not in seen:
             seen.add(node)
+            yield node
             todo += _before(node)
-    return False
 
 
 def _before(node: Node) -> Iterator[Node]:

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias, final
 import torch
 import torch._guards
 from torch import fx
+from torch.autograd.graph import Node
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, UNSUPPORTED_SUBCLASS
@@ -104,6 +105,8 @@ class Inputs:
         self.inference: set[int] = set()  # the storages of those made in inference mode
         self._sharing: dict[int, set[int]] = {}  # the storages of fakes, by that of the existing tensors
         self._places: dict[int, int] = {}  # the storage of an existing tensor, by that of its fake
+        # the fakes of those that were computed before the graph, with what stands for that computation
+        self.computed: list[tuple[Node, torch.Tensor]] = []
 
     def find(self, source: Source) -> Input | None:
         """The entry of a source, if there is one."""
@@ -125,9 +128,11 @@ class Inputs:
                 self._sharing.setdefault(place, set()).add(memory)
             if fake.is_inference():
                 self.inference.add(memory)
-            else:
-                # The first one counts: an input that was rolled back and comes again has its old fake.
-                self.versions.setdefault(entry.source, fake._version)
+            # The first one counts: an input that was rolled back and comes again has its old fake.
+            elif entry.source not in self.versions:
+                self.versions[entry.source] = fake._version
+                if fake.grad_fn is not None:
+                    self.computed.append((fake.grad_fn, fake))
         self.ever.append(entry)
 
     def share_memory(self, fake: torch.Tensor) -> bool:

@@ -6,9 +6,11 @@ What autograd does beyond computing (hooks, memory that is shared with other ten
 from collections.abc import Sequence
 from typing import Final
 
+import torch
+
 from framesmith.graph import BreakKind, GraphBreak, register
 from framesmith.graph.backends.captured_only import HISTORY_ASKED
-from framesmith.graph.fakes.histories import find_leaves
+from framesmith.graph.fakes.histories import find_leaves, nodes_of_pass
 from framesmith.graph.operations.tensor_hooks import HookSlot, hooked, lend_hook, retained
 from framesmith.guards.kinds import NoNodeHooks, NoTensorHooks, TensorProperty
 from framesmith.guards.plain_tensors import read_unasked
@@ -75,7 +77,27 @@ def find_known_leaves(
         if leaf.value is not None:
             tx.guard(leaf, TensorProperty.of(leaf.value, "is_leaf", True))
         leaves.append(leaf)
+    if _goes_on_outside(tx, fakes, stops):
+        raise GraphBreak(OUTER_HISTORY, ", ".join(one.describe() for one in outputs))
     return leaves
+
+
+def _goes_on_outside(
+    tx: TraceContext, outputs: Sequence[torch.Tensor], wanted: Sequence[TensorTracker]
+) -> bool:
+    """Whether a gradient that is asked for, of `wanted` or of all leaves, may lead through what was computed before the graph.
+
+    A tensor of which an input was computed there is a leaf, or another input, or a view of either: `v` is `w[0]`, or `w * 2`.
+    Which one it is, the next call may answer otherwise. Asking also for the gradient of a value of this graph stops nothing.
+    """
+    existing = [one.fake for one in wanted if one.value is not None]
+    if not tx.graph.computed_inputs or (wanted and not existing):
+        return False
+    nodes = set(nodes_of_pass(outputs))
+    return any(
+        node in nodes and (not wanted or any(fake is not one for one in existing))
+        for node, fake in tx.graph.computed_inputs
+    )
 
 
 def lend_hooks(tx: TraceContext) -> None:
