@@ -21,8 +21,13 @@ from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen, returns_views_of_overlapping
 from framesmith.graph.backends.overlapping_writes import UNSEEN_VIEWS, has_overlapping_writes
 from framesmith.graph.backends.overwritten_histories import OVERWRITING, overwrites_histories
-from framesmith.graph.backends.returned_views import returns_own_histories, returns_varying_views
+from framesmith.graph.backends.returned_views import (
+    returns_own_histories,
+    returns_recorded_views,
+    returns_varying_views,
+)
 from framesmith.graph.backends.turned_inputs import writes_to_turned
+from framesmith.graph.backends.unrecorded_views import uses_unrecorded_views
 from framesmith.graph.backends.unused_operations import NOTHING_REPEATED, drops_unused
 from framesmith.graph.backends.weight_copies import reads_old_copies
 from framesmith.graph.backends.wrapper_views import shares_memory_of_wrappers
@@ -50,7 +55,7 @@ AS_CAPTURED: Final = "framesmith_as_captured"
 """The key in the `meta` of a module under which the reason is kept."""
 HISTORY_ASKED: Final = "framesmith_history_asked"
 """The key in the `meta` of a node for whose place in the autograd graph the program asks behind the graph."""
-
+_SWITCH: Final = ("_set_grad_enabled",)
 
 _Occurs: TypeAlias = Callable[[GraphContents], object]
 _OF_GRAPHS: Final[tuple[tuple[str, _Occurs, Callable[[fx.Graph], bool]], ...]] = (
@@ -98,6 +103,11 @@ _OF_GRAPHS: Final[tuple[tuple[str, _Occurs, Callable[[fx.Graph], bool]], ...]] =
         lacks_derivatives,
     ),
     (
+        "a view of what requires gradients was taken where they are off, and is used where they are on",
+        lambda has: has.has_gradients and has.has(_SWITCH),
+        uses_unrecorded_views,
+    ),
+    (
         "a checkpointed function draws random numbers, and the graph has a backward pass of its own",
         lambda has: has.has_nested,
         differentiates_draws,
@@ -131,6 +141,10 @@ def why_captured(
         (
             "a result has the memory of an input, and a history of its own",
             lambda: has.has_effects and has.has_gradients and returns_own_histories(graph, used),
+        ),
+        (
+            "a view with a history is returned, and the graph begins without gradients",
+            lambda: has.has_gradients and not start.grad and returns_recorded_views(graph),
         ),
         (
             "a weight is written to while autocast goes on with its copy",

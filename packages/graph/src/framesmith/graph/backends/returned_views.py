@@ -1,9 +1,13 @@
-"""Results that are views of inputs which the graph has written to, of sizes that may vary or with a history of their own.
+"""Results that are views, which AOTAutograd makes anew: of inputs that the graph has written to, or where it begins without gradients.
 
     x.mul_(2)
     return x.view_as(x)            x: every second row of a matrix
 
-AOTAutograd makes such a view anew of the input, with strides that it takes for those of a contiguous tensor. Views of tensors that wrap
+    with torch.no_grad(): print()  # a break
+    return weight.view(-1)         AOTAutograd: without a history, in the mode in which the graph has begun
+
+It makes a view of the input with strides that it takes for those of a contiguous tensor. The first kind counts where sizes may vary, or the
+view has a history of its own. Views of tensors that wrap
 others are in `wrapper_views`.
 """
 
@@ -32,6 +36,22 @@ def returns_own_histories(graph: fx.Graph, used: Sequence[Input]) -> bool:
         for node in graph.output_node().all_input_nodes
         for one in tensors_in(example(node))
     )
+
+
+def returns_recorded_views(graph: fx.Graph) -> bool:
+    """Whether a result of a closed graph is a view with a history."""
+    return any(
+        one.requires_grad and one._is_view() and _has_history(one)
+        for node in graph.output_node().all_input_nodes
+        for one in tensors_in(example(node))
+    )
+
+
+def _has_history(view: torch.Tensor) -> bool:
+    try:
+        return view.grad_fn is not None
+    except RuntimeError:  # its memory was written to since, in a way that autograd forbids
+        return True
 
 
 def returns_varying_views(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> bool:

@@ -1,0 +1,124 @@
+"""Views and writes whose place in the autograd graph a backend that differentiates a graph tells otherwise than eager."""
+
+import pytest
+import torch
+
+from framesmith import frontend
+
+BACKENDS = pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+
+
+def call(function, *inputs):
+    """The results of a call, what they say of their history, and the gradients and forms that it leaves behind."""
+    results = function(*inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    states = [(one.requires_grad, one.grad_fn is not None) for one in results]
+    values = [one.tolist() for one in results]
+    loss = sum((one * one).sum() for one in results)
+    if loss.requires_grad:
+        loss.backward()
+    forms = [(one.shape, one.stride(), one.tolist()) for one in inputs]
+    return (
+        states,
+        values,
+        forms,
+        [one.grad.tolist() if one.is_leaf and one.grad is not None else None for one in inputs],
+    )
+
+
+def check(function, make, backend):
+    compiled = frontend.compile(function, backend=backend)
+    for _ in range(2):
+        assert call(compiled, *make()) == call(function, *make())
+
+
+def leaf():
+    return torch.nn.Parameter(torch.arange(6.0).reshape(2, 3).clone())
+
+
+def leaf_that_is_a_view():
+    return torch.arange(6.0).view(2, 3).requires_grad_()
+
+
+def computed():
+    return leaf() * 2
+
+
+ORIGINS = pytest.mark.parametrize("origin", [leaf, leaf_that_is_a_view, computed])
+
+
+def a_view(weight):
+    with torch.no_grad():
+        torch._dynamo.graph_break()
+    return weight.view(3, 2)
+
+
+def a_view_beside_a_value(weight):
+    with torch.no_grad():
+        torch._dynamo.graph_break()
+    return weight * 2, weight[0]
+
+
+def views_of_a_value(weight):
+    with torch.no_grad():
+        torch._dynamo.graph_break()
+    value = weight * 2
+    return value, value.view(-1), value[0]
+
+
+def other_memory(weight):
+    with torch.no_grad():
+        weight[:, 1] += 1
+        weight.data = torch.ones(2, 3)
+    return weight.as_strided((2, 3), (3, 1))
+
+
+def memory_of_another(weight):
+    memory = torch.arange(6.0).view(2, 3)
+    with torch.no_grad():
+        weight.set_(memory)
+    return weight.t()
+
+
+@BACKENDS
+@ORIGINS
+@pytest.mark.parametrize("program", [a_view, a_view_beside_a_value, views_of_a_value])
+def test_a_view_where_the_graph_begins_without_gradients(program, origin, backend):
+    check(program, lambda: (origin(),), backend)
+
+
+@BACKENDS
+@pytest.mark.parametrize("program", [other_memory, memory_of_another])
+def test_a_view_of_a_weight_that_was_given_other_memory(program, backend):
+    check(program, lambda: (leaf(),), backend)
+
+
+def value_of_a_view(weight):
+    with torch.no_grad():
+        view = weight.view(-1)
+    return view * 2
+
+
+def value_and_view(weight):
+    with torch.no_grad():
+        view = weight[0]
+    return view * 2, view
+
+
+def view_alone(weight):
+    with torch.no_grad():
+        view = weight.t()
+    return view, weight * 3
+
+
+def view_of_a_view(weight):
+    with torch.no_grad():
+        view = weight[0]
+    return view[1:] * 2
+
+
+@BACKENDS
+@ORIGINS
+@pytest.mark.parametrize("program", [value_of_a_view, value_and_view, view_alone, view_of_a_view])
+def test_a_view_that_is_taken_without_gradients(program, origin, backend):
+    check(program, lambda: (origin(),), backend)
