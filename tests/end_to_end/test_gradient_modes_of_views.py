@@ -122,3 +122,43 @@ def view_of_a_view(weight):
 @pytest.mark.parametrize("program", [value_of_a_view, value_and_view, view_alone, view_of_a_view])
 def test_a_view_that_is_taken_without_gradients(program, origin, backend):
     check(program, lambda: (origin(),), backend)
+
+
+def added(value, other):
+    view = (value * 1).t()
+    torch._foreach_add_([view], [other])
+    return view
+
+
+def multiplied(value, other):
+    view = (value * 1).t()
+    torch._foreach_mul_([view], [other])
+    return view * 2
+
+
+def one_row(value, other):
+    result = value * 1
+    row = result[0]
+    torch._foreach_add_([row], [other[:, 0].contiguous()])
+    return result, row
+
+
+@BACKENDS
+@pytest.mark.parametrize("program", [added, multiplied, one_row])
+def test_an_operation_on_lists_that_writes_to_a_view(program, backend):
+    check(program, lambda: (torch.ones(2, 3), torch.ones(3, 2, requires_grad=True)), backend)
+
+
+@BACKENDS
+def test_a_copy_to_a_list_says_where_it_has_no_derivative(backend):
+    def program(value, other):
+        view = (value * 1).t()
+        torch._foreach_copy_([view], [other])
+        return view
+
+    result = frontend.compile(program, backend=backend)(
+        torch.ones(2, 3), torch.ones(3, 2, requires_grad=True)
+    )
+    assert result.grad_fn is not None
+    with pytest.raises(RuntimeError, match="derivative for _foreach_copy_ is not implemented"):
+        result.sum().backward()

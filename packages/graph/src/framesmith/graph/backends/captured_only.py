@@ -14,6 +14,7 @@ from framesmith.graph.backends.forbidden_views import has_outdated_views
 from framesmith.graph.backends.given_targets import has_given_targets
 from framesmith.graph.backends.graph_contents import GraphContents
 from framesmith.graph.backends.hooked_values import runs_hooks_otherwise
+from framesmith.graph.backends.listed_views import OF_LISTS, writes_to_listed_views
 from framesmith.graph.backends.marked_leaves import shows_marked_leaves
 from framesmith.graph.backends.masked_gradients import has_masked_gradients
 from framesmith.graph.backends.missing_derivatives import lacks_derivatives
@@ -106,6 +107,11 @@ _OF_GRAPHS: Final[tuple[tuple[str, _Occurs, Callable[[fx.Graph], bool]], ...]] =
         "a view of what requires gradients was taken where they are off, and is used where they are on",
         lambda has: has.has_gradients and has.has(_SWITCH),
         uses_unrecorded_views,
+    ),
+    (
+        "an operation on lists writes to a view of what is differentiated",
+        lambda has: has.has_gradients and any(one.startswith(OF_LISTS) for one in has.names),
+        writes_to_listed_views,
     ),
     (
         "a checkpointed function draws random numbers, and the graph has a backward pass of its own",
