@@ -162,3 +162,42 @@ def test_a_copy_to_a_list_says_where_it_has_no_derivative(backend):
     assert result.grad_fn is not None
     with pytest.raises(RuntimeError, match="derivative for _foreach_copy_ is not implemented"):
         result.sum().backward()
+
+
+def longer(weight, value):
+    with torch.no_grad():
+        weight.unsqueeze_(0)
+    return value * 2
+
+
+def turned(weight, value):
+    with torch.no_grad():
+        weight.t_()
+    return value * weight.sum()
+
+
+@BACKENDS
+@pytest.mark.parametrize("program", [longer, turned])
+def test_a_leaf_that_gets_another_form(program, backend):
+    check(program, lambda: (leaf(), torch.ones(3, requires_grad=True)), backend)
+
+
+def of_rows(value):
+    value.as_strided_((3,), (1,))
+    return value + 1
+
+
+def of_what_lies_behind(value):
+    value.as_strided_((9,), (1,))
+    return value + 1
+
+
+@BACKENDS
+@pytest.mark.parametrize("program", [of_rows, of_what_lies_behind])
+@pytest.mark.parametrize(
+    "make",
+    [lambda base: base[1:2].expand(2, 3), lambda base: base[4:10].view(2, 3)],
+    ids=["expanded", "in the midst"],
+)
+def test_an_input_that_takes_other_memory(program, make, backend):
+    check(program, lambda: (make(torch.arange(24.0)),), backend)

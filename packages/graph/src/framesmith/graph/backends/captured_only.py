@@ -65,7 +65,11 @@ _OF_GRAPHS: Final[tuple[tuple[str, _Occurs, Callable[[fx.Graph], bool]], ...]] =
         lambda has: has.has_effects or has.has(UNSEEN_VIEWS),
         has_overlapping_writes,
     ),
-    ("an input is given other strides, and written to", lambda has: has.has(CHANGES_FORM), writes_to_turned),
+    (
+        "an input is given another form, and written to, or is a leaf",
+        lambda has: has.has(CHANGES_FORM),
+        writes_to_turned,
+    ),
     ("a view is returned of which the memory was written to", lambda has: True, has_outdated_views),
     ("what is given as `out` is not contiguous", lambda has: "out" in has.keywords, has_given_targets),
     (
