@@ -201,3 +201,23 @@ def of_what_lies_behind(value):
 )
 def test_an_input_that_takes_other_memory(program, make, backend):
     check(program, lambda: (make(torch.arange(24.0)),), backend)
+
+
+def a_turned_one(value):
+    result = value * 1
+    result.T.add_(1)
+    result.detach_()
+    return value + 1, result
+
+
+def a_flat_one(value):
+    result = value * 1
+    result.view(-1).mul_(2)
+    result.detach_()
+    return result
+
+
+@BACKENDS
+@pytest.mark.parametrize("program", [a_turned_one, a_flat_one])
+def test_a_value_that_was_written_to_through_a_view_is_detached(program, backend):
+    check(program, lambda: (torch.ones(2, 3, requires_grad=True),), backend)

@@ -10,6 +10,7 @@ from typing import Final
 import torch
 
 from framesmith.graph import BreakKind, GraphBreak, example
+from framesmith.graph.backends.captured_only import HISTORY_ASKED
 from framesmith.graph.breaks.break_kinds import (
     BACKEND_LIMIT,
     NATIVE_CALL,
@@ -129,6 +130,8 @@ def detach_(tx: TraceContext, self: Tracker) -> Tracker:
         raise GraphBreak(BACKEND_LIMIT, "Tensor.detach_()")
     users = map(example, tensor.graph_node(tx).users)
     if any(one.requires_grad for one in tensors_in([*users])) and not tx.graph.runs_as_captured:
+        if tensor.fake._version:  # AOTAutograd gives a view for what was written to through a view
+            tensor.graph_node(tx).meta[HISTORY_ASKED] = True
         raise GraphBreak(BACKEND_LIMIT, "Tensor.detach_() on what an operation may have saved")
     return graph_call(tx, "detach_", (tensor,), {})
 
