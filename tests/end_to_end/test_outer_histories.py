@@ -150,3 +150,23 @@ def test_states_of_earlier_calls(backend):
     third = second * 3
     for states in ([first, second, third], [third, second], [second]):
         torch.testing.assert_close(compiled(third, states), program(third, states))
+
+
+@BACKENDS
+def test_steps_whose_weights_come_from_the_step_before(backend):
+    """The inner loop of MAML, one step a call: the gradients of all weights, which are differentiated again."""
+
+    def step(weights, x):
+        loss = ((x @ weights[0]) * weights[1]).pow(2).sum()
+        gradients = torch.autograd.grad(loss, weights, create_graph=True)
+        return [weight - 0.1 * gradient for weight, gradient in zip(weights, gradients, strict=True)]
+
+    def train(step):
+        first = [torch.ones(3, 3, requires_grad=True), torch.ones(3, requires_grad=True)]
+        weights = first
+        for _ in range(3):
+            weights = step(weights, torch.arange(6.0).view(2, 3) / 5)
+        sum(weight.sum() for weight in weights).backward()
+        return [weight.grad for weight in first]
+
+    torch.testing.assert_close(train(frontend.compile(step, backend=backend)), train(step))

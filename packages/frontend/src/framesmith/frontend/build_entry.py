@@ -32,7 +32,11 @@ from framesmith.frontend.options import CompileOptions, TracePolicy, config, cur
 from framesmith.frontend.recovery import Recovery
 from framesmith.frontend.refusal import Refusal
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.tracing.asked_gradients import check_asked_gradients
+from framesmith.frontend.tracing.asked_gradients import (
+    ask_histories,
+    check_asked_gradients,
+    find_asked_histories,
+)
 from framesmith.frontend.tracing.change_places import ChangePlaces
 from framesmith.frontend.tracing.data_parallel import find_buckets
 from framesmith.frontend.tracing.deferred_calls import check_filters
@@ -134,6 +138,7 @@ class Trace:
     wrapper: Wrapper
     writer: EntryWriter
     blocks: BlockCalls | None
+    stop: PlannedStop | None
 
     def run(self, start: TraceStart, values: Sequence[object]) -> TraceEnd:
         """Put the frames into the machine and execute them symbolically."""
@@ -378,10 +383,12 @@ def run_trace(trace: Trace, start: TraceStart, values: Sequence[object]) -> Trac
     """Execute the frames symbolically. Raises Restart where the trace has gone too far."""
     try:
         end = trace.run(start, values)
-    except Restart:
+    except Restart as restart:
         # The second trace stops before the step that asked, and does not hear of it: its stop may come too late.
         check_asked_gradients(trace.tx)
-        raise
+        asked = find_asked_histories(trace.tx)
+        raise Restart(replace(restart.stop, asked=restart.stop.asked | asked)) from None
+    ask_histories(trace.tx, trace.stop)
     check_outdated_reads(trace.tx)
     check_launches(trace.tx)
     if not isinstance(end, Finished):
@@ -416,7 +423,7 @@ def prepare_trace(
     wrapper.attach(tx)
     machine = interpreter.attach(tx)
     writer = EntryWriter(code.co_firstlineno, tx.registry, tx.changes.made_classes)
-    return Trace(tx, machine, interpreter, recorder, wrapper, writer, blocks)
+    return Trace(tx, machine, interpreter, recorder, wrapper, writer, blocks, stop)
 
 
 def locate_trace(machine: Machine, code: CodeType) -> tuple[UserLocation, tuple[UserLocation, ...]]:

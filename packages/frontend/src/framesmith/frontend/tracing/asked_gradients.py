@@ -18,6 +18,7 @@ from framesmith.frontend.tracing.machine import Frame
 from framesmith.frontend.tracing.replanning import PlannedStop, Restart
 from framesmith.frontend.tracing.trace_end import BreakBefore
 from framesmith.graph import GraphBreak
+from framesmith.graph.backends.captured_only import HISTORY_ASKED
 from framesmith.graph.breaks.break_kinds import BACKWARD_CALL
 from framesmith.graph.nodes.arguments import example
 from framesmith.graph.running.failures import STEP
@@ -42,6 +43,19 @@ def check_asked_gradients(tx: TraceContext, frames: Iterable[Frame] = ()) -> Non
     if uses and not tx.graph.runs_as_captured:
         reason = GraphBreak(BACKWARD_CALL, "the gradient of a value that the graph has used already")
         raise Restart(PlannedStop(min(uses), None, 0, BreakBefore(reason)))
+
+
+def find_asked_histories(tx: TraceContext) -> frozenset[int]:
+    """The steps of this trace that gave what the program asks for the history of, behind its end."""
+    nodes = tx.graph.graph.nodes
+    return frozenset(node.meta[STEP][0] for node in nodes if HISTORY_ASKED in node.meta and STEP in node.meta)
+
+
+def ask_histories(tx: TraceContext, stop: PlannedStop | None) -> None:
+    """Note for a second trace what the first one has found so."""
+    for node in tx.graph.graph.nodes if stop is not None and stop.asked else ():
+        if stop is not None and STEP in node.meta and node.meta[STEP][0] in stop.asked:
+            node.meta[HISTORY_ASKED] = True
 
 
 def _has_history(value: object) -> bool:

@@ -24,13 +24,15 @@ _LEAST_ADDRESS: Final = 1 << 20
 class PlannedStop:
     """Where a second trace stops: before the step with this number; it ends as `end` says.
 
-    `code` and `operation` say what the first trace did in that step.
+    `code` and `operation` say what the first trace did in that step; `asked`: the steps whose results it found the program to ask for the
+    history of, later.
     """
 
     step: int
     code: CodeType | None  # None: any operation will do
     operation: int
     end: NativeEnd
+    asked: frozenset[int] = frozenset()
 
 
 @final
