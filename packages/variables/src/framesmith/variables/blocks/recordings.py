@@ -179,7 +179,7 @@ def make_plan(tx: TraceContext, wrapper: Wrapper, index: SourceIndex, recording:
     # in the order of the graph's inputs, which decides that of the second module's
     inputs = {node: own[node] for node in tx.graph.graph.find_nodes(op="placeholder") if node in own}
     others = frozenset(used - set(inputs))
-    if not all(_is_from_outside(node) for node in others):
+    if not all(map(_is_from_outside, others)) or not others.isdisjoint(map(tx.graph.input_at, below)):
         return None
     fixed = _fixed(index, arguments, tx.changes.told_apart[begin.told_apart : end.told_apart])
     relations = tuple(guard for guard in guards if guard.source is None)
@@ -296,6 +296,9 @@ def _parts(wrapper: Wrapper, below: Sequence[Source], arguments: Sequence[Tracke
         if isinstance(tracker, TensorTracker) and not tracker.dims.is_static(tracker.fake.dim()):
             return None
         is_inside = tracker.source in inside
+        # one of a class of its own has inputs that no part gives
+        if is_inside and isinstance(held[0], torch.Tensor) and not isinstance(tracker, TensorTracker):
+            return None
         tensor = tracker if isinstance(tracker, TensorTracker) and is_inside else None
         parts.append(Part(source, held[0], is_inside, tensor))
     return parts
