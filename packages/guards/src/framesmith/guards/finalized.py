@@ -67,6 +67,20 @@ def holds_finalized(value: object) -> bool:
     return leads_to_any(value, is_finalized, plain=_WITH_TENSORS)
 
 
+def may_come_to_hold_finalized(value: object) -> bool:
+    """As `holds_finalized`; also where it is a generator that has not begun, which a native operation may start, or leads to one."""
+    return _has_not_begun(value) or leads_to_any(
+        value, lambda held: is_finalized(held) or _has_not_begun(held), plain=_WITH_TENSORS
+    )
+
+
+def _has_not_begun(value: object) -> bool:
+    if type(value) is not GeneratorType:  # a dead proxy, asked for its class, would raise
+        return False
+    assert isinstance(value, GeneratorType)
+    return inspect.getgeneratorstate(value) == inspect.GEN_CREATED
+
+
 def leads_to_any(
     value: object,
     is_wanted: Callable[[object], bool],

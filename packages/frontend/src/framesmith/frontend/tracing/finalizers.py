@@ -19,7 +19,13 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import CONTEXT_MANAGER, GENERATOR, VALUE_ENDS
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import MISSING, is_heap_type, static_lookup, weak_offset
-from framesmith.guards.finalized import CHAINS, holds_finalized, is_finalized, leads_to_any
+from framesmith.guards.finalized import (
+    CHAINS,
+    holds_finalized,
+    is_finalized,
+    leads_to_any,
+    may_come_to_hold_finalized,
+)
 from framesmith.guards.kinds import TypeIs, is_weakly_observed
 from framesmith.guards.sources import Global, Local, Pinned
 from framesmith.variables.callables.generators import GeneratorTracker
@@ -63,7 +69,7 @@ def has_observable_lifetime(value: Tracker) -> bool:
     return any(
         runs_finalizer(found)
         or (isinstance(found, GeneratorTracker) and not found.finished)
-        or holds_finalized(real_object(found))
+        or may_come_to_hold_finalized(real_object(found))
         for found in reachable([value]).values()
     )
 
