@@ -82,3 +82,18 @@ def test_statistics_of_a_normalization_in_rows_of_an_input(backend: str) -> None
             rows = torch.ones(4, 3)
             worlds.append(outcome(function, x, rows[index], torch.ones(3), rows))
         assert worlds[0] == worlds[1]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_statistics_of_a_normalization_in_the_memory_of_its_parameter(backend: str) -> None:
+    worlds = []
+    for wrap in (lambda module: module, lambda module: frontend.compile(module, backend=backend)):
+        layer = torch.nn.BatchNorm1d(2)
+        layer.running_var = layer.bias.detach()
+        run, found = wrap(layer), []
+        for _ in range(2):
+            result = run(torch.tensor([[1.0, 2.0], [3.0, 5.0]]))
+            result.sum().backward()
+            found.append([result.tolist(), layer.running_var.tolist(), layer.bias.grad.tolist()])
+        worlds.append(found)
+    assert worlds[0] == worlds[1]

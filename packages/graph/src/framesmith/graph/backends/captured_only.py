@@ -36,7 +36,7 @@ from framesmith.graph.backends.written_reads import (
     are_written_later,
     can_be_kept,
     find_reads,
-    find_written_sources,
+    find_touched_sources,
 )
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.dual_levels import differentiates_in_levels
@@ -141,7 +141,7 @@ def why_captured(
     for reason, occurs, holds in _OF_GRAPHS:
         if occurs(has) and holds(graph):
             return reason
-    touched = find_written_sources(graph, used, written) if has.has_effects else written
+    touched = find_touched_sources(graph, used, written) if has.has_effects else written
     questions: tuple[tuple[str, Callable[[], bool]], ...] = (
         ("inputs share memory, and one is written to", lambda: overlap_unseen(used, touched)),
         (

@@ -46,17 +46,11 @@ def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Sourc
     return [operand for node in graph.nodes if node in needed for operand in _read_by(node, memories)]
 
 
-def find_written_sources(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> set[Source]:
-    """The sources of the inputs to whose memory a closed graph writes: those of `written`, and those that are written to through `data`
-    or as an item of a list, which no version counter shows."""
-    memories = {memory for node in graph.nodes for memory in _written_by(node)}
-    return {entry.source for entry in used if _lies_in(entry, memories)}.union(written)
-
-
 def find_touched_sources(
     graph: fx.Graph, used: Sequence[Input], written: Collection[Source]
 ) -> tuple[Source, ...]:
-    """As `find_written_sources`, in the order of the inputs, with those that hold the statistics of a normalization."""
+    """The sources of the inputs to whose memory a closed graph writes, in their order: those of `written`, and those that are written to
+    through `data`, as an item of a list or as the statistics of a normalization, which no version counter shows."""
     memories = {memory for node in graph.nodes for memory in memories_written_by(node)}
     known = frozenset(written)
     return tuple(entry.source for entry in used if entry.source in known or _lies_in(entry, memories))
