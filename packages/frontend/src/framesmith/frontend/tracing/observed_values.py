@@ -56,8 +56,8 @@ class ObservedValues:
 
         No trace can end inside of a nested run: the step that asked for the run would run natively and repeat that.
         Where a backend replaces the captured operations, those before a failed one run once more to find it, which
-        collectives must not: the other processes do not take part. Where it does not, an argument has another shape by
-        then, and the trace that is made once more would find that one from its beginning.
+        collectives must not: the other processes do not take part. Where it does not, and for what it is not given, an argument has
+        another shape by then, and the trace that is made once more would find that one from its beginning.
         """
         self._has_collectives = self._has_collectives or is_collective(node)
         had_new_forms = self._has_new_forms
@@ -66,7 +66,7 @@ class ObservedValues:
             return
         options = self._machine.tx.graph.options
         # the trace that is made once more for another backend ends where that one's graph failed
-        if had_new_forms and options.runs_as_captured and type(options.backend) is not Replay:
+        if had_new_forms and type(options.backend) is not Replay:
             raise GraphBreak(
                 BACKEND_LIMIT, f"{node.target}, which may raise, behind a change of an argument's shape"
             )
