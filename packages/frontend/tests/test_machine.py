@@ -1,16 +1,20 @@
-"""`machine`, `frame_roles`, `user_stack`: frames, what inner frames give to outer ones, the user's lines."""
+"""`machine`, `frame_roles`, `user_stack`, `module_stacks`: frames, what inner frames give to outer ones, the user's lines and modules."""
 
 import pytest
+import torch
 from stepping import assembled, step, trace_of
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.bytecode.operation_tables import ITERATOR_SLOTS
 from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration, is_generator
 from framesmith.frontend.tracing.machine import MAXIMUM_FRAMES, new_frame, reading_of
+from framesmith.frontend.tracing.module_stacks import ModuleStacks
 from framesmith.frontend.tracing.user_stack import StackTexts, location, user_stack
 from framesmith.frontend.user_lines import UserLocation, stack_text
 from framesmith.graph import GraphBreak
-from framesmith.variables.core import NULL, Constant, ObservedException
+from framesmith.guards.sources import Local
+from framesmith.variables.core import NULL, Constant, ObservedException, SkippedFrame
+from framesmith.variables.core.wrap_rules import lazy
 
 RETURN = "LOAD_CONST 7\nRETURN_VALUE"
 
@@ -114,3 +118,23 @@ def test_the_text_of_the_frames_is_that_of_the_present_operation():
     assert texts() == stack_text(user_stack(trace.machine.frames)) != places[-1]
     trace.machine.frames.remove(inner)
     assert texts() == stack_text(user_stack(trace.machine.frames))
+
+
+def test_modules_are_those_in_whose_calls_the_frames_stand() -> None:
+    def forward(this, x):
+        return x
+
+    trace = trace_of(forward.__code__, x=1)
+    stacks, layer = ModuleStacks(trace.machine), torch.nn.ReLU()
+    assert stacks() == {}
+    inner = inner_of(trace)
+    inner.skipped = (SkippedFrame(torch.nn.Module._call_impl, "forward_call"),)
+    inner.locals["this"] = lazy(trace.tx, layer, Local("layer"))
+    inner.locals["this"].realize()
+    assert stacks() == {"L__layer__": ("L['layer']", torch.nn.ReLU)}
+    # a function that the module calls stands in its call
+    helper = inner_of(trace)
+    assert stacks() == inner.modules
+    trace.machine.frames.remove(helper)
+    trace.machine.frames.remove(inner)
+    assert stacks() == {}

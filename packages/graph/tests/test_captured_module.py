@@ -12,6 +12,7 @@ import torch
 from torch import fx
 
 from framesmith.graph import Recorder
+from framesmith.graph.recording.repetition import Stacks
 from framesmith.graph.running.captured_module import run_form_of
 from framesmith.guards.sources import Local
 
@@ -44,7 +45,7 @@ def captured(count, body=layer, outputs=1):
         stretch = recorder.stretch(start, recorder.length())
         made = [first]
         for weight in nodes[1:]:
-            again = recorder.repeat(stretch, {x: made[-1], nodes[0]: weight}, [first], ("", ""))
+            again = recorder.repeat(stretch, {x: made[-1], nodes[0]: weight}, [first], Stacks("", ""))
             made.append(again[first])
         compiled = recorder.finish(made[-outputs:])
     return compiled, [X, *weights]
@@ -148,7 +149,7 @@ def test_names_do_not_collide_with_those_of_the_function():
         last = first = keeper_without_probe(recorder, x, y)
         stretch = recorder.stretch(start, recorder.length())
         for _ in range(4):
-            last = recorder.repeat(stretch, {x: last, y: y}, [first], ("", ""))[first]
+            last = recorder.repeat(stretch, {x: last, y: y}, [first], Stacks("", ""))[first]
         compiled = recorder.finish([last])
     assert run_form_of(compiled.graph_module) is not None
     assert same(compiled.call(X, X), plain(compiled.graph_module)(X, X))

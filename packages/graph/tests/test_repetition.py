@@ -13,6 +13,7 @@ from framesmith.graph.fakes.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.fakes.new_fakes import NewFakes
 from framesmith.graph.nodes.arguments import example
 from framesmith.graph.passes.outline import outline
+from framesmith.graph.recording.repetition import Stacks
 from framesmith.guards.sources import Local
 
 INVOKE = torch.ops.higher_order.invoke_subgraph
@@ -36,7 +37,7 @@ def repeated(weights, body=layer):
         last = first = body(recorder, x, nodes[0])
         stretch = recorder.stretch(start, recorder.length())
         for weight in nodes[1:]:
-            made = recorder.repeat(stretch, {x: last, nodes[0]: weight}, [first], ("", ""))
+            made = recorder.repeat(stretch, {x: last, nodes[0]: weight}, [first], Stacks("", ""))
             last = made[first]
         compiled = recorder.finish([last])
     return recorder, compiled, first, last
@@ -222,6 +223,6 @@ def test_a_repetition_that_is_refused_in_its_midst_leaves_nothing():
         stretch, length = recorder.stretch(2, recorder.length()), recorder.length()
         recorder.has_changes, recorder.fallible = True, Refuses()
         with pytest.raises(ValueError):
-            recorder.repeat(stretch, {x: first, w: w}, [first], ("", ""))
+            recorder.repeat(stretch, {x: first, w: w}, [first], Stacks("", ""))
         assert recorder.length() == length and recorder.operations == 4
         assert all(node._erased for node in seen)

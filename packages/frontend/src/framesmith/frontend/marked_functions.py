@@ -27,10 +27,9 @@ def begin_marked_call(
     if forbids(value.__dict__):
         if value.__module__.startswith("torch."):  # what torch says of its own settings, such as `set_stance`
             raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
-        stack = "" if tx.graph.user_stack is None else tx.graph.user_stack()
         raise ForbiddenInGraph(
             f"{value.__module__}.{value.__qualname__} is marked with forbid_in_graph and is called by a compiled function; call it "
-            f"outside, or remove the mark. The call (most recent call last):\n{stack}"
+            f"outside, or remove the mark. The call (most recent call last):\n{tx.graph.user_stack()}"
         )
     if not is_allowed(value):
         return None

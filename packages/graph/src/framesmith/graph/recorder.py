@@ -50,6 +50,7 @@ from framesmith.graph.operations.purity import IMPURE, may_mutate
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.python_numbers.float_decisions import check_floats
 from framesmith.graph.recording.marker import Marker, tensors_of
+from framesmith.graph.recording.module_stacks import ModuleStack
 from framesmith.graph.recording.nesting import NestedRecording
 from framesmith.graph.recording.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.replacing_backends import Reliance
@@ -95,7 +96,8 @@ class Recorder:
         self._repetition = Repetition()
         self.metadata_changes = MetadataChanges.none()
         self._start = Ambient.now()
-        self.user_stack: Callable[[], UserStack] | None = None
+        self.user_stack: Callable[[], UserStack] = str
+        self.module_stack: Callable[[], ModuleStack] = dict
         self.asking: Callable[[], Asking] | None = None
         self.on_warning: Callable[[str], None] | None = None  # told of an operation that has warned
         self.step = self._count = 0
@@ -249,15 +251,14 @@ class Recorder:
         kwargs: Mapping[str, Argument] | None = None,
         *,
         stack: UserStack = "",
-        modules: Mapping[str, tuple[str, object]] | None = None,
+        modules: ModuleStack | None = None,
         result: object = COMPUTE,
     ) -> fx.Node:
         """Record an operation and run it on fakes; the node's `example_value` is the result.
 
-        `target` is the callable, or the method's name with the object first in `args`. `modules` is the
-        `nn_module_stack`. With `result` given, nothing is run: it is the example (higher-order operators).
-        An in-place operation returns the very fake it changed, as eager would.
-        Raises GraphBreak (the graph cannot hold it) or FakeFailure (the user's mistake).
+        `target` is the callable, or the method's name with the object first in `args`. `stack`, `modules`: those of the moment, if none
+        are given. With `result` given, nothing is run: it is the example (higher-order operators). An in-place operation returns the very
+        fake it changed, as eager would. Raises GraphBreak (the graph cannot hold it) or FakeFailure (the user's mistake).
         """
         body = self._body
         before = len(body.order)
@@ -295,9 +296,7 @@ class Recorder:
         is_number = not (tensors or more) and (is_symbolic(result) or isinstance(result, int | float))
         node.meta.update({EXAMPLE: result, IMPURE: impure})
         self.has_changes = self.has_changes or changes(node)
-        self._complete(body, node, is_number, stack)
-        if modules is not None:
-            node.meta["nn_module_stack"] = dict(modules)
+        self._complete(body, node, is_number, stack, modules)
         if self._world.env.pending_fresh_unbacked_symbols:
             self._symbols.bind_invented(node, result)
         return node
@@ -308,14 +307,17 @@ class Recorder:
         args: tuple[object, ...],
         kwargs: Mapping[str, object],
         stack: UserStack,
+        modules: ModuleStack,
         result: object,
     ) -> fx.Node:
         """Record what another node of this graph does on other operands, with a known result."""
         copy = self._body.append_copy(node, args, kwargs, result)
-        self._complete(self._body, copy, node.meta[STEP][1] % 2 == 1, stack)
+        self._complete(self._body, copy, node.meta[STEP][1] % 2 == 1, stack, modules)
         return copy
 
-    def _complete(self, body: Subgraph, node: fx.Node, is_number: bool, stack: UserStack) -> None:
+    def _complete(
+        self, body: Subgraph, node: fx.Node, is_number: bool, stack: UserStack, modules: ModuleStack | None
+    ) -> None:
         """Give a new operation with its result the rest of its metadata, and note what it does beyond computing."""
         meta = node.meta
         meta[STEP] = self.step, 2 * self._count - is_number
@@ -324,10 +326,10 @@ class Recorder:
             self.writes.note(node)
         if self.has_changes and self.fallible is not None and body is self._root:
             self.fallible.after_recording(node)
-        if not stack and self.user_stack is not None:
-            stack = self.user_stack()
-        if stack:
+        if stack := stack or self.user_stack():
             meta["stack_trace"] = stack
+        if modules := self.module_stack() if modules is None else modules:
+            meta["nn_module_stack"] = modules
         if node.op == "call_function":
             meta["source_fn_stack"] = [(node.name, node.target)]
 
@@ -338,10 +340,8 @@ class Recorder:
         returned: Sequence[fx.Node],
         stacks: Stacks,
     ) -> dict[fx.Node, fx.Node]:
-        """Record operations once more on other operands (see `repetition`): the new node of each.
-
-        What an operation raises is what `call` raises; then all is as it was.
-        """
+        """Record operations once more on other operands (see `repetition`): the new node of each. What an operation raises is
+        what `call` raises; then all is as it was."""
         fakes = None if self._takes_float else self._world.fakes
         results = self._repetition.copy_results(fakes, nodes, known, returned)
         # With copied results nothing runs: no fake is changed, and no switch turned.

@@ -15,6 +15,7 @@ from framesmith.frontend.tracing.frame_roles import FrameRole, end_of_iteration
 from framesmith.frontend.tracing.value_end_state import ValueEnds
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import RECURSION, UNSUPPORTED_VALUE
+from framesmith.graph.recording.module_stacks import ModuleStack
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.literals import literal
 from framesmith.variables.builtin_types.namespaces import NamespaceTracker
@@ -122,6 +123,8 @@ class Frame:
     """Is told what it returns."""
     skipped: tuple[SkippedFrame, ...] = ()
     """The frames between it and the frame that called it, the outermost first."""
+    modules: ModuleStack | None = None
+    """The modules in whose calls it stands, once an operation was recorded there (`module_stacks`)."""
 
     @property
     def operation(self) -> Operation:

@@ -4,6 +4,7 @@ y = relu(x @ w0)        known: x -> y, w0 -> w1        z = relu(y @ w1)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, final
 
 import torch
@@ -15,11 +16,23 @@ from framesmith.graph.fakes.infer import CallKind
 from framesmith.graph.fakes.new_fakes import NewFakes
 from framesmith.graph.operations.data_errors import may_raise
 from framesmith.graph.operations.purity import IMPURE
+from framesmith.graph.recording.module_stacks import NO_MODULES, ModuleStack, move
 from framesmith.graph.recording.result_patterns import ResultPattern
 from framesmith.graph.running.failures import STEP, changes
 
-Stacks: TypeAlias = tuple[str, str]
-"""The user's frames around the operations, as text: when they were recorded first, and now."""
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stacks:
+    """The user's frames around the operations, as text, and the modules in whose calls they stand, the called one included: when they were
+    recorded `first`, and `now`."""
+
+    first: str
+    now: str
+    first_modules: ModuleStack = field(default_factory=dict)
+    now_modules: ModuleStack = field(default_factory=dict)
+
+
 Stretch: TypeAlias = tuple[fx.Node, ...]
 
 
@@ -34,13 +47,16 @@ class RecordCall(Protocol):
         kwargs: Mapping[str, object],
         *,
         stack: str,
+        modules: ModuleStack,
     ) -> fx.Node:
         """The node of the operation."""
         ...
 
 
-CallAgain: TypeAlias = Callable[[fx.Node, tuple[object, ...], Mapping[str, object], str, object], fx.Node]
-"""Records what a node does with other arguments, a stack and a known result; nothing is run."""
+CallAgain: TypeAlias = Callable[
+    [fx.Node, tuple[object, ...], Mapping[str, object], str, ModuleStack, object], fx.Node
+]
+"""Records what a node does with other arguments, stacks and a known result; nothing is run."""
 
 
 @final
@@ -87,6 +103,8 @@ class Repetition:
         """Record the operations with other operands (`known`); returns the new node of each. `results`: see `copy_results`."""
         made = dict(known)
         first = tuple(nodes)
+        # operations of one call have one stack
+        moved = dict[int, ModuleStack]()
 
         # What both calls take from outside, and is the same for both, stays.
         def image(node: fx.Node) -> fx.Node:
@@ -95,12 +113,16 @@ class Repetition:
         for node in nodes:
             args, kwargs = map_arg((node.args, node.kwargs), image)
             stack = _stack(node, stacks)
+            modules: ModuleStack = node.meta.get("nn_module_stack", NO_MODULES)
+            if id(modules) not in moved:
+                moved[id(modules)] = move(modules, stacks.first_modules, stacks.now_modules)
+            modules = moved[id(modules)]
             if results is None:
                 op: CallKind = "call_method" if node.op == "call_method" else "call_function"
-                copy = call(op, node.target, args, kwargs, stack=stack)
+                copy = call(op, node.target, args, kwargs, stack=stack, modules=modules)
                 copy.meta = {**node.meta, **copy.meta, IMPURE: node.meta[IMPURE]}
             else:
-                copy = call_again(node, args, kwargs, stack, results[node])
+                copy = call_again(node, args, kwargs, stack, modules, results[node])
                 self.copies[copy] = node
             made[node] = copy
         self._stretches.setdefault(first, [first]).append(tuple(made[node] for node in first))
@@ -115,9 +137,9 @@ class Repetition:
 
 def _stack(node: fx.Node, stacks: Stacks) -> str:
     text: str = node.meta.get("stack_trace", "")
-    if stacks[0] == stacks[1]:
+    if stacks.first == stacks.now:
         return text  # a loop
-    return text.replace(stacks[0], stacks[1], 1) if text.startswith(stacks[0]) else text
+    return text.replace(stacks.first, stacks.now, 1) if text.startswith(stacks.first) else text
 
 
 def is_operation(node: fx.Node) -> bool:

@@ -17,6 +17,8 @@ from torch import fx
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.errors import FakeFailure
+from framesmith.graph.recording.module_stacks import enter
+from framesmith.graph.recording.repetition import Stacks
 from framesmith.guards import Source
 from framesmith.guards.source_index import SourceIndex
 from framesmith.variables.blocks.instances import adopt, find_match
@@ -127,7 +129,8 @@ class BlockCalls:
                 return result
         source = None if call.module is None else call.module.source
         # before the call begins, which may record operations at once
-        recording = Recording(source, call.arguments, call.names, moment, _stack(tx), self._repeated())
+        stacks = tx.graph.user_stack(), tx.graph.module_stack()
+        recording = Recording(source, call.arguments, call.names, moment, *stacks, self._repeated())
         if source is not None:
             recording.above = _above(self._wrapper, source)
         begun = begin()
@@ -170,7 +173,7 @@ class BlockCalls:
             if match is None:
                 return None
             nodes.update(adopt(tx, self._wrapper, match))
-        return self._record(tx, plan, pairs, nodes)
+        return self._record(tx, plan, pairs, nodes, call)
 
     def _record(
         self,
@@ -178,12 +181,13 @@ class BlockCalls:
         plan: Plan,
         pairs: list[tuple[Tracker, Tracker]],
         nodes: dict[fx.Node, fx.Node],
+        call: Call,
     ) -> Tracker | None:
         result = plan.recording.result
         assert result is not None
         try:
             own = [node for node in returned_nodes(result) if node not in nodes]
-            made = tx.graph.repeat(plan.nodes, nodes, own, (plan.recording.stack, _stack(tx)))
+            made = tx.graph.repeat(plan.nodes, nodes, own, _stacks(tx, plan.recording, call))
         except (GraphBreak, FakeFailure):
             return None  # tracing it says why
         self.repeated += 1
@@ -222,9 +226,12 @@ def _is_stage(tx: TraceContext, recording: Recording) -> bool:
     return nodes is not None and recording.repeated.operations >= _STAGE * len(nodes)
 
 
-def _stack(tx: TraceContext) -> str:
-    """The user's frames now, as text."""
-    return "" if tx.graph.user_stack is None else tx.graph.user_stack()
+def _stacks(tx: TraceContext, recording: Recording, call: Call) -> Stacks:
+    first, now = recording.modules, tx.graph.module_stack()
+    if call.module is not None and call.module.source is not None:
+        first = enter(first, recording.root, call.module.cls)
+        now = enter(now, call.module.source, call.module.cls)
+    return Stacks(recording.stack, tx.graph.user_stack(), first, now)
 
 
 def _pairs(recording: Recording, call: Call) -> list[tuple[Tracker, Tracker]] | None:

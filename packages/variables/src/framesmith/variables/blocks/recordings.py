@@ -14,6 +14,7 @@ from torch import fx
 
 from framesmith.graph.nodes.arguments import example, operands_of
 from framesmith.graph.nodes.arguments import tensors_in as fakes_in
+from framesmith.graph.recording.module_stacks import ModuleStack
 from framesmith.graph.recording.repetition import can_repeat, is_operation, may_fail_midway
 from framesmith.guards import Family, Guard, Source
 from framesmith.guards.families import FEWEST, members_by_family
@@ -47,7 +48,7 @@ class Repeated:
 @dataclass(slots=True, eq=False)
 class Recording:
     """A call of the module at a source, or of a function: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
-    `stack`: the user's frames that called it; `repeated`: what of the trace had been repeated when it began,
+    `stack`: the user's frames that called it, `modules`: the calls of modules in which they stand; `repeated`: what of the trace had been repeated when it began,
     and then, what inside of it was; `asked`: how often a call asked for its plan; `above`: through what its
     module was reached (see `BlockCalls.see`); `looks_above`: the call had one of them at hand, through which it may reach its own module like any other."""
 
@@ -56,6 +57,7 @@ class Recording:
     names: tuple[str, ...]
     begin: Moment
     stack: str
+    modules: ModuleStack
     repeated: Repeated
     end: Moment | None = None
     result: Tracker | None = None

@@ -1,0 +1,51 @@
+"""The modules in whose calls an operation stands: `nn_module_stack` in the metadata of its node, as `torch.fx` has it.
+
+    {"L__self___encoder": ("L['self'].encoder", Encoder), "L__self___encoder_layer_0": ("L['self'].encoder.layer.0", Layer)}
+
+From the outermost call to the innermost: a name, where the module was read from, and its class.
+"""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
+from typing import Final, TypeAlias
+
+from framesmith.guards.sources import Global, Pinned
+from framesmith.guards.sources.base import Source
+
+ModuleStack: TypeAlias = Mapping[str, tuple[str, type]]
+NO_MODULES: Final[ModuleStack] = MappingProxyType({})
+_NO_WORD: Final = re.compile(r"\W")
+
+
+def enter(stack: ModuleStack, source: Source, cls: type) -> ModuleStack:
+    """The stack in the call of the module at a source."""
+    path = path_of(source)
+    return {**stack, _NO_WORD.sub("_", path): (path, cls)}
+
+
+def path_of(source: Source) -> str:
+    """Where a module is read from, with its root as torch writes it: `L['self'].encoder`, `G['model'].encoder`."""
+    steps = [source, *source.ancestors()]
+    root, text = steps[-1], source.text()
+    if root.text().isidentifier() and not isinstance(root, Pinned):
+        # a variable of a function around counts as one of its own
+        place = "G" if isinstance(root, Global) else "L"
+        return f"{place}['{root.text()}']{text.removeprefix(root.text())}"
+    # a global of another module is read from that
+    if isinstance(root, Pinned) and isinstance(root.value, ModuleType | dict) and len(steps) > 1:
+        first = steps[-2].text()
+        return f"G['{first.rpartition('.')[2]}']{text.removeprefix(first)}"
+    return text
+
+
+def move(stack: ModuleStack, first: ModuleStack, now: ModuleStack) -> ModuleStack:
+    """The stack of an operation in the call of another module like the first: `first` and `now` are the stacks in the two calls."""
+    old, new = (list(one.values())[-1][0] if one else "" for one in (first, now))
+    moved = dict(now)
+    for name, (path, cls) in stack.items():
+        if name not in first:
+            is_inside = bool(old) and (path == old or path.startswith((f"{old}.", f"{old}[")))
+            place = new + path.removeprefix(old) if is_inside else path
+            moved[_NO_WORD.sub("_", place)] = place, cls
+    return moved
