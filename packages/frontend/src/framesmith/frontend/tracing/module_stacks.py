@@ -50,11 +50,14 @@ def _of_frame(frame: Frame, outer: ModuleStack) -> ModuleStack:
 
 def _module(tracker: Tracker) -> tuple[Source, type] | None:
     """Where an existing module was read from, and its class."""
-    if isinstance(tracker, Lazy) and not tracker.is_realized:
-        return None  # no operation of this call has looked at it
-    known = tracker.realize()
+    known = _as_read(tracker)
     if isinstance(known, TupleTracker) and known.items:  # of a wrapper: `def wrapper(*args, **kwargs)`
-        known = known.items[0].realize()
+        known = _as_read(known.items[0])
     if not isinstance(known, InstanceTracker) or known.source is None:
         return None
     return (known.source, known.cls) if issubclass(known.cls, torch.nn.Module) else None
+
+
+def _as_read(tracker: Tracker) -> Tracker:
+    """The tracker of a value that the trace has read; metadata is no reason to read it, and to guard it."""
+    return tracker.realize() if isinstance(tracker, Lazy) and tracker.is_realized else tracker
