@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.quality.captured_graphs import graphs_of
 from torch import fx, nn
 
 from framesmith import frontend
@@ -28,15 +29,8 @@ def places(graph: fx.Graph) -> Iterable[tuple[str, tuple[tuple[str, str], ...], 
 def captured(
     compiler: Callable[..., Any], call: Callable[..., Any], *args: Any, **keywords: Any
 ) -> Counter[Any]:
-    found = Counter[Any]()
-
-    def backend(module: fx.GraphModule, _: object) -> Callable[..., Any]:
-        found.update(places(module.graph))
-        return module.forward
-
-    with torch.no_grad():
-        compiler(call, backend=backend)(*args, **keywords)
-    return found
+    graphs = graphs_of(compiler, call, *args, **keywords)
+    return Counter(place for graph in graphs for place in places(graph))
 
 
 @pytest.mark.parametrize("name", models.ARCHITECTURES)

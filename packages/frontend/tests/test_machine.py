@@ -109,7 +109,14 @@ def test_the_text_of_the_frames_is_that_of_the_present_operation():
         return y
 
     trace = trace_of(user.__code__, x=1)
-    texts, places = StackTexts(trace.machine), []
+    written, places = StackTexts(trace.machine), []
+
+    def texts():
+        assert written() == written()
+        return "".join(
+            line for line in written().splitlines(True) if line.strip(" ^~\n")
+        )  # without the marks
+
     for _ in range(3):
         places.append(texts())
         assert texts() == stack_text(user_stack(trace.machine.frames)) == places[-1]
@@ -118,6 +125,21 @@ def test_the_text_of_the_frames_is_that_of_the_present_operation():
     assert texts() == stack_text(user_stack(trace.machine.frames)) != places[-1]
     trace.machine.frames.remove(inner)
     assert texts() == stack_text(user_stack(trace.machine.frames))
+
+
+def test_the_text_of_the_frames_marks_the_operation_and_leaves_out_calls_by_modules():
+    def user(x):
+        y = x + 1; return y  # fmt: skip
+
+    trace = trace_of(user.__code__, x=1)
+    step(trace.machine, 3)
+    texts = StackTexts(trace.machine)
+    before = texts()
+    assert set(before.splitlines()[-1].strip()) <= {"~", "^"}
+    called = trace_of(torch.nn.Linear.forward.__code__, self=1, input=1)
+    assert "in forward" in StackTexts(called.machine)()  # there is nothing else
+    called.machine.frames.insert(0, trace.machine.frame)
+    assert StackTexts(called.machine)() == before
 
 
 def test_modules_are_those_in_whose_calls_the_frames_stand() -> None:

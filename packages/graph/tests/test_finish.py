@@ -29,8 +29,8 @@ def test_unused_operations_and_inputs_go():
         compiled = recorder.finish([recorder.call("call_method", "relu", (x,))])
     assert compiled.inputs == (X,)
     assert lines(compiled) == [
-        "x: float32[2, 3] = input",
-        "relu: float32[2, 3] = Tensor.relu(x)",
+        "l_x_: float32[2, 3] = input",
+        "relu: float32[2, 3] = Tensor.relu(l_x_)",
         "return (relu,)",
     ]
 
@@ -89,7 +89,7 @@ def test_redundant_switches_of_the_grad_mode_go():
 def test_placeholders_are_named_after_sources():
     with Recorder() as recorder:
         node = recorder.tensor_input(Attribute(Local("self"), "weight"), VALUE)
-        assert node.name == "self_weight"
+        assert node.name == "l_self_weight"
 
 
 def branches(recorder, x, w):
@@ -128,7 +128,10 @@ def test_branches_of_cond_take_the_same_operands():
         assert operands == (x, w)
         for nested in (yes, no):
             assert verify(nested.module.graph) == []
-            assert [node.name for node in nested.module.graph.find_nodes(op="placeholder")] == ["x", "y"]
+            assert [node.name for node in nested.module.graph.find_nodes(op="placeholder")] == [
+                "l_x_",
+                "l_y_",
+            ]
 
 
 def test_cond_runs_with_the_eager_backend():
@@ -161,7 +164,7 @@ def test_an_exception_in_a_nested_graph_leaves_the_outer_one():
                 raise KeyError
         except KeyError:
             recorder.rollback(mark)
-        assert [node.name for node in recorder.graph.nodes] == ["x"]
+        assert [node.name for node in recorder.graph.nodes] == ["l_x_"]
 
 
 def test_verify_names_what_is_wrong():

@@ -229,7 +229,7 @@ def test_the_reason_names_the_users_line():
 def test_text_shows_symbols():
     with Recorder() as recorder:
         x = recorder.tensor_input(X, SIX, DynamicDims.of(0))
-        assert text(recorder.graph) == f"x: float32[{example(x).shape[0]}, 4] = input"
+        assert text(recorder.graph) == f"l_x_: float32[{example(x).shape[0]}, 4] = input"
 
 
 def test_an_operation_that_reads_a_number_out_of_a_tensor_says_so_and_leaves_nothing():

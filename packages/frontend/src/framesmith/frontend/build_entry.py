@@ -145,6 +145,7 @@ class Trace:
         """Put the frames into the machine and execute them symbolically."""
         machine, recorder = self.machine, self.recorder
         raised = start.push_frames(self.tx, machine, values)
+        recorder.module_name = str(machine.frame.namespace.value.get("__name__"))
         # all of these are asked while the trace runs only: `release` empties what they lead to (ADR 0014)
         recorder.user_stack, recorder.module_stack = StackTexts(machine), ModuleStacks(machine)
         self.tx.guards.locate = lambda: frame_text(machine.frames)

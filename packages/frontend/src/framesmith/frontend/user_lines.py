@@ -5,8 +5,9 @@ import linecache
 import os
 import re
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import itemgetter
 from types import CodeType
 from typing import Final, NamedTuple
 
@@ -85,17 +86,25 @@ def whole_source_of(file: str, line: int, end_line: int, column: int, end_column
 
 def stack_text(stack: Sequence[UserLocation]) -> str:
     """The frames as a traceback shows them, the outermost first; of many equal ones in a row, the first three."""
+    return stack_lines(stack, map(_frame_text, stack))
+
+
+def stack_lines(stack: Iterable[UserLocation], texts: Iterable[str]) -> str:
+    """The text of each frame, but of many equal ones in a row those of the first three."""
     lines: list[str] = []
-    for place, frames in groupby(stack):
-        count = len([*frames])
-        file, line, function = place
-        source = source_line(file, line)
-        shown = f'  File "{file}", line {line}, in {function}\n' + (f"    {source}\n" if source else "")
-        lines += [shown] * min(count, _MOST_EQUAL)
-        if count > _MOST_EQUAL:
-            more = count - _MOST_EQUAL
+    for _, group in groupby(zip(stack, texts, strict=True), itemgetter(0)):
+        frames = [text for _, text in group]
+        lines += frames[:_MOST_EQUAL]
+        more = len(frames) - _MOST_EQUAL
+        if more > 0:
             lines.append(f"  [Previous line repeated {more} more time{'s' if more > 1 else ''}]\n")
     return "".join(lines)
+
+
+def _frame_text(place: UserLocation) -> str:
+    source = source_line(place.file, place.line)
+    shown = f'  File "{place.file}", line {place.line}, in {place.function}\n'
+    return shown + (f"    {source}\n" if source else "")
 
 
 def innermost_place(stack: Sequence[UserLocation]) -> str | None:

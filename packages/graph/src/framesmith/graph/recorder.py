@@ -30,13 +30,13 @@ from framesmith.graph.fakes.fake_tensors import Snapshot, restore
 from framesmith.graph.fakes.infer import COMPUTE, CallKind, operation_name
 from framesmith.graph.fakes.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.finish import CompiledSubgraph
+from framesmith.graph.inputs.input_names import placeholder_name
 from framesmith.graph.inputs.inputs import (
     Inputs,
     check_wrappers,
     find_written_inputs,
     is_jagged,
     make_input,
-    placeholder_name,
     refuse_inference_leaf,
 )
 from framesmith.graph.inputs.storage_offsets import StorageOffsets
@@ -53,6 +53,7 @@ from framesmith.graph.recording.marker import Marker, tensors_of
 from framesmith.graph.recording.module_stacks import ModuleStack
 from framesmith.graph.recording.nesting import NestedRecording
 from framesmith.graph.recording.repetition import Repetition, Stacks, is_operation
+from framesmith.graph.recording.variable_names import VariableNames
 from framesmith.graph.replacing_backends import Reliance
 from framesmith.graph.running.failures import STEP, Failures, changes
 from framesmith.graph.shapes.dynamic_dims import STATIC_DIMS, DynamicDims
@@ -87,26 +88,26 @@ class Recorder:
         self._span = TracingSpan(self._world)
         self._body = self._root = Subgraph()
         self._inputs, self._attributes = Inputs(), Attributes()
-        self._symbols = SymbolNodes(self._world, self._symbol_input)
-        self._offsets = StorageOffsets()
+        self._symbols, self._offsets = SymbolNodes(self._world, self._symbol_input), StorageOffsets()
         self._takes_float = self.fixes_floats = self.has_floats = self.has_changes = False
         self._reliance = Reliance(self.options.runs_as_captured, self.options.backend)
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
         self._repetition = Repetition()
-        self.metadata_changes = MetadataChanges.none()
-        self._start = Ambient.now()
+        self.metadata_changes, self._start = MetadataChanges.none(), Ambient.now()
         self.user_stack: Callable[[], UserStack] = str
         self.module_stack: Callable[[], ModuleStack] = dict
         self.asking: Callable[[], Asking] | None = None
         self.on_warning: Callable[[str], None] | None = None  # told of an operation that has warned
-        self.step = self._count = 0
-        self.number_reads = 0  # how often the number in an input was read, as it is before the graph runs
+        # `number_reads`: how often the number in an input was read, as it is before the graph runs
+        self.step = self._count = self.number_reads = 0
         self.keeps_numbers = False  # eager has numbers where the graph has tensors (`graph.numbers`)
         self.fallible: FallibleWatch | None = None
         self.writes, self.computed_inputs = Writes(self._inputs), self._inputs.computed
+        self.variables = VariableNames(self.writes)
         self.asks_no_subclass = False  # there are tensors of subclasses, which the trace asks by itself
         self.has_wrappers = False  # there are inputs that wrap other tensors
+        self.module_name = ""  # the module of the compiled function
 
     # the span of the trace
 
@@ -237,7 +238,7 @@ class Recorder:
         return known.node if known is not None else self._add_input(source, value, value)
 
     def _add_input(self, source: Source, value: object, example: object) -> fx.Node:
-        node = self._root.placeholder(placeholder_name(source), example)
+        node = self._root.placeholder(placeholder_name(source, self.module_name), example)
         self._inputs.add(make_input(source, node, value, example))
         return node
 
@@ -347,12 +348,14 @@ class Recorder:
         # With copied results nothing runs: no fake is changed, and no switch turned.
         length, before = len(self._body.order), self.marker() if results is None else None
         try:
-            return self._repetition.record(self.call, self._call_again, nodes, known, results, stacks)
+            made = self._repetition.record(self.call, self._call_again, nodes, known, results, stacks)
         except BaseException:
             if before is not None:
                 self.rollback(before)
             self._erase(self._body, length)
             raise
+        self.variables.copy(nodes, made, stacks.names_given)
+        return made
 
     def _execute(
         self,
@@ -363,11 +366,8 @@ class Recorder:
         tensors: list[torch.Tensor],
         impure: bool,
     ) -> Execution:
-        asking = (
-            torch._C.DisableTorchFunctionSubclass()
-            if self.asks_no_subclass and not any(map(is_jagged, tensors))
-            else _AS_ALWAYS
-        )
+        asks = not self.asks_no_subclass or any(map(is_jagged, tensors))
+        asking = _AS_ALWAYS if asks else torch._C.DisableTorchFunctionSubclass()
         SILENCE.take_warned()  # what warned before belongs to an inference that raised, or to another trace
         with self._span.running(), self._world.dispatching(op, target), asking:
             reads = self._world.take_numbers_read if self.options.capture_scalar_outputs else None

@@ -1,5 +1,7 @@
 """Where the user's frames are while tracing: for nodes, guards, breaks and errors."""
 
+import os
+import traceback
 from collections.abc import Sequence
 from types import CodeType
 from typing import Final, final
@@ -7,9 +9,10 @@ from typing import Final, final
 import torch
 
 from framesmith.frontend.tracing.machine import Frame, Machine
-from framesmith.frontend.user_lines import UserLocation, is_library_file, place_text, stack_text
+from framesmith.frontend.user_lines import UserLocation, is_library_file, place_text, stack_lines
 
 _CALLING_MODULES: Final = torch.nn.modules.module.__file__
+_MODULES: Final = os.path.dirname(_CALLING_MODULES) + os.sep
 
 
 def location(frame: Frame) -> UserLocation:
@@ -45,14 +48,16 @@ def user_stack(frames: Sequence[Frame]) -> tuple[UserLocation, ...]:
 
 @final
 class StackTexts:
-    """Where all frames are, as text, for each operation that is recorded. Equal places, as in a loop, are written once.
+    """Where all frames are, for each operation that is recorded, written as Python writes a traceback. The frames in which torch's modules
+    call what is in them are left out, so that the last one is the line of the program.
 
-    `_texts`: by the operations at which the frames are, whose code is kept, so that its id stays its own.
+    `_texts`: by the operations at which the frames are, whose code is kept, so that its id stays its own; `_shown`: of one frame.
     """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._known: dict[tuple[UserLocation, ...], str] = {}
+        self._summary = traceback.StackSummary()
+        self._shown: dict[tuple[int, int], str] = {}
         self._texts: dict[tuple[tuple[int, int], ...], tuple[list[CodeType], str]] = {}
 
     def __call__(self) -> str:
@@ -61,9 +66,20 @@ class StackTexts:
         operations = tuple([(id(frame.code), frame.current) for frame in frames])
         found = self._texts.get(operations)
         if found is None:
-            places = user_stack(frames)
-            text = self._known.get(places)
-            if text is None:
-                text = self._known[places] = stack_text(places)
+            shown = [frame for frame in frames if not frame.code.co_filename.startswith(_MODULES)]
+            # where one of torch's modules was compiled there are no others
+            text = stack_lines(map(location, shown or frames), map(self._show, shown or frames))
             found = self._texts[operations] = ([frame.code for frame in frames], text)
         return found[1]
+
+    def _show(self, frame: Frame) -> str:
+        place = id(frame.code), frame.current
+        if place not in self._shown:
+            self._shown[place] = self._summary.format_frame_summary(_summary(frame))
+        return self._shown[place]
+
+
+def _summary(frame: Frame) -> traceback.FrameSummary:
+    _, end_line, column, end = frame.operation.position
+    place = location(frame)
+    return traceback.FrameSummary(*place, lookup_line=False, end_lineno=end_line, colno=column, end_colno=end)

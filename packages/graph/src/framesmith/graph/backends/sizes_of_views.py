@@ -13,7 +13,8 @@ from itertools import chain
 import torch
 
 from framesmith.graph.fakes.execution import storage_of
-from framesmith.graph.inputs.inputs import Input, Inputs, find_written_inputs, placeholder_name
+from framesmith.graph.inputs.input_names import placeholder_name
+from framesmith.graph.inputs.inputs import Input, Inputs, find_written_inputs
 from framesmith.graph.nodes.expressions import Expression
 from framesmith.graph.nodes.subgraph import Subgraph
 from framesmith.graph.options import is_fixed

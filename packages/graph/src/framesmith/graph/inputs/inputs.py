@@ -3,7 +3,6 @@
 Their fake tensors are made by `shape_env`.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MemberDescriptorType
@@ -27,8 +26,6 @@ from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute, InstanceItem
 from framesmith.guards.sources.tensors import Unasked
 
-_NOT_A_NAME = re.compile(r"\W+", re.ASCII)
-_LONGEST = 60
 # What classes of tensors define for their own life, and no operation of a graph calls.
 _OF_CLASSES: Final = frozenset(
     {*vars(object), "__torch_function__", "__torch_dispatch__", "__deepcopy__", "__setstate__", "__slots__", "__weakref__"}
@@ -83,13 +80,6 @@ def _layouts_of_parts(source: Source, fake: torch.Tensor) -> Iterator[tuple[Sour
         part, place = getattr(fake, name), place_of_part(type(fake), source, name)
         yield place, layout_of(part)
         yield from _layouts_of_parts(place, part)
-
-
-def placeholder_name(source: Source) -> str:
-    """A readable name for the placeholder: `self.weight` gives `self_weight`. The graph makes it unique and valid."""
-    name = _NOT_A_NAME.sub("_", source.text()[: 4 * _LONGEST]).strip("_")[:_LONGEST] or "input"
-    # `self` is the GraphModule's own parameter
-    return f"l_{name}" if name[0].isdigit() or name == "self" else name
 
 
 @final

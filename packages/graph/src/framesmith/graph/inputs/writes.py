@@ -19,9 +19,11 @@ class Writes:
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         self._nodes: dict[int, list[fx.Node]] = {}
+        self.last: fx.Node | None = None
 
     def note(self, node: fx.Node) -> None:
-        """An operation was recorded that may have changed any of its operands."""
+        """An operation was recorded that may have changed any of its operands; it is the `last` one."""
+        self.last = node
         operands = [tensor for one in node.all_input_nodes for tensor in tensors_in(one.meta[EXAMPLE])]
         for memory in {storage_of(tensor) for tensor in operands}:
             self._nodes.setdefault(memory, []).append(node)

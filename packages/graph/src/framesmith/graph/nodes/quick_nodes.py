@@ -1,4 +1,4 @@
-"""Nodes as `fx.Graph` makes them, without what it does for callers that it does not know.
+"""Nodes and names as `fx.Graph` makes them, without what it does for callers that it does not know.
 
 `Graph.create_node` looks through all arguments for symbolic numbers and derives the name of a node from its target anew each time;
 `Graph.placeholder` keeps a target that is then replaced. Both are half of the cost of a repeated operation. A node made here has
@@ -20,6 +20,16 @@ def copy_node(node: fx.Node, args: tuple[object, ...], kwargs: dict[str, object]
     """Add, at the end of its graph, what a call does with other arguments. These hold no raw symbolic number."""
     graph = node.graph
     return _insert(graph, graph._root, _candidate(node.target), node.op, node.target, args, kwargs)
+
+
+def name_after(node: fx.Node, variable: str) -> None:
+    """Name a node after a variable of the program."""
+    if node.name != variable:
+        namespace = node.graph._graph_namespace
+        # the GraphModule is `self` in its text
+        name = _next_name(namespace, "self_1" if variable == "self" else variable)
+        object.__setattr__(node, "name", name)  # no table of fx goes by names
+        namespace._rename_object(node, name)
 
 
 def new_input(graph: fx.Graph, name: str, after: fx.Node) -> fx.Node:

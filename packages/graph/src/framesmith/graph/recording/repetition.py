@@ -25,12 +25,13 @@ from framesmith.graph.running.failures import STEP, changes
 @dataclass(frozen=True, slots=True)
 class Stacks:
     """The user's frames around the operations, as text, and the modules in whose calls they stand, the called one included: when they were
-    recorded `first`, and `now`."""
+    recorded `first`, and `now`. `names_given`: see `VariableNames`, when the first call had ended."""
 
     first: str
     now: str
     first_modules: ModuleStack = field(default_factory=dict)
     now_modules: ModuleStack = field(default_factory=dict)
+    names_given: int = 0
 
 
 Stretch: TypeAlias = tuple[fx.Node, ...]

@@ -146,6 +146,7 @@ class BlockCalls:
         if recording in self.noted:
             del self.noted[self.noted.index(recording) :]
         recording.end, recording.result = moment_of(tx, self._frames), result
+        recording.names_given = tx.graph.variables.given
         recording.repeated = self._repeated() - recording.repeated
         if recording.end is not None:
             recordings = self._recordings.setdefault(key, [])
@@ -231,7 +232,7 @@ def _stacks(tx: TraceContext, recording: Recording, call: Call) -> Stacks:
     if call.module is not None and call.module.source is not None:
         first = enter(first, recording.root, call.module.cls)
         now = enter(now, call.module.source, call.module.cls)
-    return Stacks(recording.stack, tx.graph.user_stack(), first, now)
+    return Stacks(recording.stack, tx.graph.user_stack(), first, now, recording.names_given)
 
 
 def _pairs(recording: Recording, call: Call) -> list[tuple[Tracker, Tracker]] | None:

@@ -50,7 +50,8 @@ class Recording:
     """A call of the module at a source, or of a function: what it was given, when it began and ended, what it returned. `names`: of the last arguments;
     `stack`: the user's frames that called it, `modules`: the calls of modules in which they stand; `repeated`: what of the trace had been repeated when it began,
     and then, what inside of it was; `asked`: how often a call asked for its plan; `above`: through what its
-    module was reached (see `BlockCalls.see`); `looks_above`: the call had one of them at hand, through which it may reach its own module like any other."""
+    module was reached (see `BlockCalls.see`); `looks_above`: the call had one of them at hand, through which it may reach its own module like any other;
+    `names_given`: to nodes, when it had ended."""
 
     source: Source | None
     arguments: tuple[Tracker, ...]
@@ -64,6 +65,7 @@ class Recording:
     asked: int = 0
     above: frozenset[int] = frozenset()
     looks_above: bool = False
+    names_given: int = 0
 
     @property
     def root(self) -> Source:

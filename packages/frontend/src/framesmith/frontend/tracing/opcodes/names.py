@@ -15,10 +15,11 @@ from framesmith.guards.kinds import HasKey
 from framesmith.guards.sources import Item, Pinned
 from framesmith.variables.builtin_types.cells import CellTracker
 from framesmith.variables.builtin_types.namespaces import builtins_of
-from framesmith.variables.core import NULL, Lazy, Null
+from framesmith.variables.core import NULL, Lazy, Null, Tracker
 from framesmith.variables.core.attribute_errors import missing_name
 from framesmith.variables.core.raising import raise_observed
 from framesmith.variables.core.wrap_rules import lazy
+from framesmith.variables.tensors.tensors import TensorTracker
 
 ROWS: Final = OpcodeRows()
 
@@ -42,6 +43,7 @@ def store_local(machine: Machine, operation: Operation) -> None:
         frame.locals.pop(name, None)
     else:
         frame.locals[name] = value
+        _name_after(machine, value, name)
     # after the store, so that the variable does not count as holding it
     if before is not None:
         drop_references(machine, [before])
@@ -93,7 +95,9 @@ def store_cell(machine: Machine, operation: Operation) -> None:
     frame = machine.frame
     cell = frame.cells[name_of(operation)]
     before = cell.contents
-    cell.store(machine.tx, frame.pop())
+    value = frame.pop()
+    cell.store(machine.tx, value)
+    _name_after(machine, value, name_of(operation))
     if before is not None:
         drop_references(machine, [before])
 
@@ -177,3 +181,8 @@ def delete_name(machine: Machine, operation: Operation) -> None:
     if name not in frame.names:
         missing_name(machine.tx, name)
     del frame.names[name]
+
+
+def _name_after(machine: Machine, value: Tracker, name: str) -> None:
+    if isinstance(value, TensorTracker):
+        machine.tx.graph.variables.bind(value.node, name)
