@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent
 TOOLS = ROOT / ".venv-tools"
 REQUIREMENTS = ("nox>=2025.5.1", "uv>=0.8")
-USAGE = """usage: python dev.py test                  everything a change has to pass; takes 40 to 50 minutes on two cores
+USAGE = """usage: python dev.py test                  everything a change has to pass; takes 35 to 45 minutes on two cores
        python dev.py demo [ARGUMENTS]      real models, compiled and compared with eager
        python dev.py tests [LAYER ...]     the tests of these packages, each alone; of all without a layer
        python dev.py types [LAYER ...]     mypy of these packages

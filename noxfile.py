@@ -28,6 +28,8 @@ QUIET = {
     "HF_HUB_OFFLINE": "1",
 }
 WORKERS = ("-n", "2")
+# a test that hangs fails, by name, instead of the whole run
+LIMIT = ("--timeout", "900", "--timeout-method", "signal")
 
 nox.needs_version = ">=2025.5.1"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -63,7 +65,7 @@ def install(session: nox.Session, layer: str, *requirements: str, extra: str = "
 
 def pytest(session: nox.Session, *paths: str) -> None:
     """Run pytest on the paths, or on what was given after `--`."""
-    session.run("python", "-m", "pytest", *WORKERS, *(session.posargs or paths), env=QUIET)
+    session.run("python", "-m", "pytest", *WORKERS, *LIMIT, *(session.posargs or paths), env=QUIET)
 
 
 def warn_of_missing(session: nox.Session) -> None:
@@ -174,9 +176,9 @@ BESIDES = ("tests/quality", "tests/perturbation", "tests/signposts")
 def e2e(session: nox.Session, version: str) -> None:
     """All five packages together: programs against eager, quality figures, signposts.
 
-    Everything on the oldest Python, whose package tests `tests` runs; all programs, quality figures and the tests of
-    the packages on torch on the newest; on each between, the third of the files that `interpreters.part_of` chooses.
-    Golden files everywhere.
+    Everything on the oldest Python, whose package tests `tests` runs; half of the programs, quality figures and the
+    tests of the packages on torch on the newest; on those between, the other half (`interpreters.Plan.part`). Golden
+    files everywhere.
     """
     oldest, newest = PLAN.ends
     units = [f"packages/{layer}/tests" for layer in LAYERS[1:]]

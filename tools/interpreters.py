@@ -90,23 +90,24 @@ class Plan:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The oldest and the newest: on these all end-to-end tests run."""
+        """The oldest, on which all end-to-end tests run, and the newest."""
         return self.first, [*self.rows][-1]
 
-    def part(self, version: str) -> int | None:
-        """Which third of the end-to-end tests runs on a version between the ends; None for the ends, which run all.
+    def part(self, version: str) -> slice:
+        """Which of the end-to-end tests, in the order of their files, run on a version: all on the oldest, every second on the newest.
 
-        By the version's place in the table, so that 3.12, 3.13 and 3.14 run all of them together.
+        Those between run the others, each every third of these, by its place in the table; so all run twice.
         """
-        return None if version in self.ends else [*SUPPORTED].index(version) % PARTS
+        if version == self.first:
+            return slice(None)
+        if version == self.ends[1]:
+            return slice(0, None, 2)
+        return slice(2 * ([*SUPPORTED].index(version) % 3) + 1, None, 6)
 
 
-PARTS = 3
-
-
-def part_of(files: Sequence[Path], part: int | None) -> list[Path]:
-    """Every third file in the order of their names, beginning with the part's number; all of them for None."""
-    return sorted(files) if part is None else sorted(files)[part::PARTS]
+def part_of(files: Sequence[Path], part: slice) -> list[Path]:
+    """The files of a part, in the order of their names."""
+    return sorted(files)[part]
 
 
 def plan(found: dict[str, str]) -> Plan:
