@@ -19,29 +19,33 @@ _LONGEST: Final = 60
 def placeholder_name(source: Source, module: str = "") -> str:
     """What the input from a source is called. The graph makes it unique. `module`: the module of the compiled function, whose globals are
     named without it."""
-    parts, one = list[str](), source
+    path, one = "", source
     while True:
-        if isinstance(one, Item):
-            holder = namespace_name(one.base)
-            if holder is not None:
-                parts.append(f"G_{one.key}_" if holder == module else f"G_import_{holder}_{one.key}")
+        match one:
+            case Item(base=base, key=key):
+                holder = namespace_name(base) if base.base is None else None
+                if holder is not None:
+                    path = f"G_{key}_{path}" if holder == module else f"G_import_{holder}_{key}{path}"
+                    break
+                path, one = f"_{key!r}_{path}", base
+            case (
+                InstanceItem(base=base, name=name)
+                | Attribute(base=base, name=name)
+                | ClassDictItem(base=base, name=name)
+            ):
+                path, one = f"_{name}{path}", base
+            case Gradient(base=base):
+                path, one = f"_grad{path}", base
+            case Local(name=name):
+                path = f"L_{name}_{path}"
                 break
-            parts.append(f"_{one.key!r}_")
-            one = one.base
-        elif isinstance(one, InstanceItem | ClassDictItem | Attribute):
-            parts.append(f"_{one.name}")
-            one = one.base
-        elif isinstance(one, Gradient):
-            parts.append("_grad")
-            one = one.base
-        elif isinstance(one, Local | Global):
-            parts.append(f"{'L' if isinstance(one, Local) else 'G'}_{one.name}_")
-            break
-        else:
-            parts.append(f"L_{one.text()[:_LONGEST]}_")
-            break
-    parts.reverse()
-    name = _NOT_A_NAME.sub("_", "".join(parts))
+            case Global(name=name):
+                path = f"G_{name}_{path}"
+                break
+            case _:
+                path = f"L_{one.text()[:_LONGEST]}_{path}"
+                break
+    name = _NOT_A_NAME.sub("_", path)
     # what `fx` makes of it, which it works out letter by letter
     lower = name[0].lower() + name[1:]
     return lower if lower.islower() else name
