@@ -14,6 +14,7 @@ import torch._guards
 from torch import fx
 
 from framesmith.graph import finish as finishing
+from framesmith.graph.backends.data_stores import place_stores, store_behind, take_stores
 from framesmith.graph.backends.dead_histories import detach_dead, restore_histories
 from framesmith.graph.backends.inference_results import as_inference_tensors
 from framesmith.graph.backends.sizes_of_views import add_sizes_of_views
@@ -57,7 +58,7 @@ from framesmith.graph.recording.variable_names import VariableNames
 from framesmith.graph.replacing_backends import Reliance
 from framesmith.graph.running.failures import STEP, Failures, changes
 from framesmith.graph.shapes.dynamic_dims import STATIC_DIMS, DynamicDims
-from framesmith.graph.shapes.formulas import explain_marked, source_of
+from framesmith.graph.shapes.formulas import Numbers
 from framesmith.graph.shapes.shape_env import Place, ShapeEnvAdapter
 from framesmith.graph.shapes.shape_guards import OFFSET_READ, ShapeRelations, Specialized
 from framesmith.graph.shapes.symbols import SymbolNodes, refuse_fixed
@@ -90,6 +91,7 @@ class Recorder:
         self._inputs, self._attributes = Inputs(), Attributes()
         self._symbols, self._offsets = SymbolNodes(self._world, self._symbol_input), StorageOffsets()
         self._takes_float = self.fixes_floats = self.has_floats = self.has_changes = False
+        self.numbers = Numbers(self._world)
         self._reliance = Reliance(self.options.runs_as_captured, self.options.backend)
         self._unspecialized: list[tuple[Source, object]] = []
         self._undo: list[Snapshot] = []
@@ -105,8 +107,8 @@ class Recorder:
         self.fallible: FallibleWatch | None = None
         self.writes, self.computed_inputs = Writes(self._inputs), self._inputs.computed
         self.variables = VariableNames(self.writes)
-        self.asks_no_subclass = False  # there are tensors of subclasses, which the trace asks by itself
-        self.has_wrappers = False  # there are inputs that wrap other tensors
+        # there are tensors of subclasses, which the trace asks by itself; inputs that wrap other tensors
+        self.asks_no_subclass = self.has_wrappers = False
         self.module_name = ""  # the module of the compiled function
 
     # the span of the trace
@@ -150,8 +152,7 @@ class Recorder:
         return self.counts()[0]
 
     def counts(self) -> tuple[int, int]:
-        """How many `operations` were recorded, and how many decisions on symbolic numbers were taken: equal numbers mean that nothing
-        was recorded, or decided, in between."""
+        """How many `operations` were recorded, and decisions on symbolic numbers taken: between equal ones nothing was."""
         return self._body.operations, len(self._world.env.guards)
 
     @property
@@ -222,14 +223,6 @@ class Recorder:
             self._unspecialized.append((source, symbol))
         return self._add_input(source, value, symbol)
 
-    def source_of(self, value: torch.SymInt | torch.SymFloat) -> Source | None:
-        """The source that computes a symbolic number from the values of the call; None if there is none."""
-        return source_of(self._world, value)
-
-    def explain_marked(self, value: torch.SymInt | torch.SymFloat | torch.SymBool) -> list[str]:
-        """Which sizes in a number have no value while tracing: `u0 is x.size(0), marked with mark_unbacked`."""
-        return explain_marked(self._world, value)
-
     def object_input(self, source: Source, value: object) -> fx.Node:
         """The node of a torch.Generator; its example is the object itself."""
         if not self.runs_as_captured:
@@ -271,6 +264,8 @@ class Recorder:
             own_rest, rest, more = prepare(keywords.values(), body.graph, body.local, self._symbolic)
             own_kwargs = dict(zip(keywords, own_rest, strict=True))
             impure = may_mutate(op, target, own, own_kwargs)
+            if self.writes.stored:
+                self.writes.check_stored(target, tensors + more)
             if impure and self._inputs.inference:
                 start = None if self.runs_as_captured else self._start
                 check_writes(operation_name(op, target), tensors + more, self._inputs.inference, start)
@@ -343,7 +338,7 @@ class Recorder:
     ) -> dict[fx.Node, fx.Node]:
         """Record operations once more on other operands (see `repetition`): the new node of each. What an operation raises is
         what `call` raises; then all is as it was."""
-        fakes = None if self._takes_float else self._world.fakes
+        fakes = None if self._takes_float or self.writes.stored else self._world.fakes
         results = self._repetition.copy_results(fakes, nodes, known, returned)
         # With copied results nothing runs: no fake is changed, and no switch turned.
         length, before = len(self._body.order), self.marker() if results is None else None
@@ -455,7 +450,8 @@ class Recorder:
         if self._body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph, copies = self._root.graph, self._repetition.copies
-        positions = finishing.close(graph, outputs, self._start, kept, self._reliance, copies)
+        stores, returned = take_stores(graph, self.writes, kept)
+        positions = finishing.close(graph, outputs, self._start, returned, self._reliance, copies)
         if not finishing.has_operations(graph):
             return finishing.without_graph(outputs, self._inputs.by_node())
         # Fakes are differentiated here: fake mode has to be on.
@@ -469,7 +465,9 @@ class Recorder:
             given = (module, groups, copies, used, written, self._start, context, self._reliance)
             made = finishing.call_backend(self.options, *given)
         call = finishing.adapt_call(made, module, self.options.backend_name, used, written)
-        call = as_inference_tensors(call, module, self._start)
+        call = store_behind(
+            as_inference_tensors(call, module, self._start), place_stores(graph, stores, used)
+        )
         failures = Failures(module, self._start, self.options.runs_as_captured)
         return CompiledSubgraph(
             call=failures.watch(restore_histories(call, dead, used), self.options),

@@ -6,6 +6,8 @@ from typing import final
 import torch
 from torch import fx
 
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
+from framesmith.graph.breaks.breaks import GraphBreak
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.inputs.inputs import Inputs
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
@@ -20,6 +22,7 @@ class Writes:
         self._inputs = inputs
         self._nodes: dict[int, list[fx.Node]] = {}
         self.last: fx.Node | None = None
+        self.stored: list[fx.Node] = []
 
     def note(self, node: fx.Node) -> None:
         """An operation was recorded that may have changed any of its operands; it is the `last` one."""
@@ -35,6 +38,30 @@ class Writes:
             return None
         return [node for node in self._nodes.get(storage_of(tensor), ()) if not node._erased]
 
+    def store_behind(self) -> None:
+        """The last one is `setattr(p, "data", v)`, which is to be made behind the graph: nothing in it may use `p` any more."""
+        assert self.last is not None
+        self.stored.append(self.last)
+
+    def stores(self) -> Sequence[fx.Node]:
+        """Those that are to be made behind the graph, but for what was rolled back."""
+        return [node for node in self.stored if not node._erased]
+
+    def stored_in(self, tensor: fx.Node) -> fx.Node | None:
+        """What is to be stored in a tensor behind the graph."""
+        return next(
+            (_stored(node)[1] for node in reversed(self.stores()) if _stored(node)[0] is tensor), None
+        )
+
+    def check_stored(self, target: object, tensors: Sequence[torch.Tensor]) -> None:
+        """GraphBreak for operands whose `data` is to be stored behind the graph; it may be stored once more."""
+        used = set(map(id, tensors[1:] if target is setattr else tensors))
+        for tensor, _ in map(_stored, self.stores()):
+            if id(tensor.meta[EXAMPLE]) in used:
+                raise GraphBreak(
+                    BACKEND_LIMIT, f"{tensor.name}, whose data was replaced before, as an operand"
+                )
+
     def first_version(self, source: Source) -> int:
         """What the version counter of the fake of an input said before anything was recorded."""
         return self._inputs.versions[source]
@@ -48,3 +75,8 @@ class Writes:
         memory = storage_of(tensor)
         fakes = [one.example for one in self._inputs.ever if isinstance(one.example, torch.Tensor)]
         return len({id(fake) for fake in fakes if storage_of(fake) == memory}) > 1
+
+
+def _stored(node: fx.Node) -> list[fx.Node]:
+    """The tensor and the value of `setattr(tensor, "data", value)`."""
+    return [one for one in node.args if isinstance(one, fx.Node)]

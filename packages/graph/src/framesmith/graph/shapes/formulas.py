@@ -32,30 +32,36 @@ class _FormulaPrinter(PythonPrinter):
         return f"v{self._symbols.index(symbol)}"
 
 
-def source_of(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat) -> Source | None:
-    """The source of a symbolic number; None if it is fixed, or if an operation of the graph invents it."""
-    expression = value.node.expr
-    # In one order, so that equal formulas have one text and share a function.
-    symbols = sorted(expression.free_symbols, key=str)
-    sources = [world.source_of(symbol) for symbol in symbols]
-    known = tuple(source for source in sources if source is not None)
-    # Some symbol comes out of an operation, so the number does not exist before the graph has run.
-    if not known or len(known) != len(symbols) or not value.node.has_hint():
-        return None
-    if isinstance(expression, sympy.Symbol):
-        return known[0]
-    text = _FormulaPrinter(symbols).doprint(expression)
-    return Computed(_function(text, len(symbols)), known, sys.intern(f"<{text}>"))
+@final
+class Numbers:
+    """Where the symbolic numbers of a trace come from."""
 
+    def __init__(self, world: ShapeEnvAdapter) -> None:
+        self._world = world
 
-def explain_marked(world: ShapeEnvAdapter, value: torch.SymInt | torch.SymFloat | torch.SymBool) -> list[str]:
-    """Which sizes in a number have no value while tracing, since they were marked so: `u0 is x.size(0), marked with mark_unbacked`."""
-    found: list[str] = []
-    for symbol in sorted(value.node.expr.free_symbols, key=str):
-        source = world.source_of(symbol) if symbol_is_type(symbol, SymT.UNBACKED_INT) else None
-        if source is not None:
-            found.append(f"{symbol} is {source.text()}, marked with mark_unbacked")
-    return found
+    def source_of(self, value: torch.SymInt | torch.SymFloat) -> Source | None:
+        """The source that computes a symbolic number from the values of the call; None if it is fixed, or if an operation of the graph invents it."""
+        expression = value.node.expr
+        # In one order, so that equal formulas have one text and share a function.
+        symbols = sorted(expression.free_symbols, key=str)
+        sources = [self._world.source_of(symbol) for symbol in symbols]
+        known = tuple(source for source in sources if source is not None)
+        # Some symbol comes out of an operation, so the number does not exist before the graph has run.
+        if not known or len(known) != len(symbols) or not value.node.has_hint():
+            return None
+        if isinstance(expression, sympy.Symbol):
+            return known[0]
+        text = _FormulaPrinter(symbols).doprint(expression)
+        return Computed(_function(text, len(symbols)), known, sys.intern(f"<{text}>"))
+
+    def explain_marked(self, value: torch.SymInt | torch.SymFloat | torch.SymBool) -> list[str]:
+        """Which sizes in a number have no value while tracing, since they were marked so: `u0 is x.size(0), marked with mark_unbacked`."""
+        found: list[str] = []
+        for symbol in sorted(value.node.expr.free_symbols, key=str):
+            source = self._world.source_of(symbol) if symbol_is_type(symbol, SymT.UNBACKED_INT) else None
+            if source is not None:
+                found.append(f"{symbol} is {source.text()}, marked with mark_unbacked")
+        return found
 
 
 @lru_cache(maxsize=1024)

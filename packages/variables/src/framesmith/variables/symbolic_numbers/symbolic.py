@@ -97,7 +97,7 @@ class SymbolicNumber(GraphValue):
         """The source by which Python computes it; None for a number that is known in the running graph only."""
         # Found at the first question: most numbers are never asked for one.
         if self._formula is None and not isinstance(self.value, torch.SymBool):
-            self._formula = self._graph.source_of(self.value)
+            self._formula = self._graph.numbers.source_of(self.value)
         return self._formula
 
     @property
@@ -275,7 +275,7 @@ class SymbolicNumber(GraphValue):
 
     def _explain_unknown(self) -> str:
         origins = explain_unknown(self._graph.graph, self.value.node.expr.free_symbols)
-        origins += self._graph.explain_marked(self.value)
+        origins += self._graph.numbers.explain_marked(self.value)
         return f" ({', '.join(origins)})" if origins else ""
 
 

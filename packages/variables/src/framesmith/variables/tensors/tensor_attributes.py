@@ -12,6 +12,7 @@ from framesmith.graph.backends.captured_only import HISTORY_ASKED
 from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, OPERATION_RAISES, TENSOR_INTERNALS
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.inputs.inputs import is_jagged
+from framesmith.graph.nodes.arguments import example, tensors_in
 from framesmith.graph.operations.tensor_hooks import hooked
 from framesmith.guards.class_lookup import class_name
 from framesmith.guards.kinds import TensorProperty
@@ -31,7 +32,7 @@ ROWS: Final = Rows()
 # Read from the fake tensor; the claim on the tensor's metadata covers all of them.
 _METADATA = ("dtype", "layout", "ndim", "itemsize", "shape", "grad_dtype")
 # Views and computed tensors: one node each.
-_TENSORS = ("T", "mT", "H", "mH", "real", "imag", "data")
+_TENSORS = ("T", "mT", "H", "mH", "real", "imag")
 _DEVICES = ("cpu", "cuda", "ipu", "maia", "meta", "mps", "mtia", "vulkan", "xla", "xpu")
 _LAYOUTS = ("is_sparse", "is_sparse_csr", "is_quantized", "is_mkldnn")
 
@@ -61,6 +62,13 @@ for _name in _TENSORS:
     _register_computed(_name)
 for _name in _DEVICES:
     _register_device(_name)
+
+
+@ROWS.entry(READERS, "data")
+def read_data(tx: TraceContext, tensor: TensorTracker) -> Tracker:
+    """The memory without its history: of what the tensor gets behind the graph, if that is so."""
+    node = tensor.graph_node(tx)
+    return wrap_result(tx, call_node(tx, getattr, (tx.graph.writes.stored_in(node) or node, "data")))
 
 
 def check_history(tx: TraceContext, tensor: TensorTracker) -> None:
@@ -234,8 +242,7 @@ def can_change_requires_grad(tx: TraceContext, tensor: TensorTracker, wanted: bo
 @ROWS.entry(WRITERS, "data")
 def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
     """A tensor's own data, which changes nothing (`module.to(device)` stores that where nothing is to be moved, `w.data *= mask` what
-    `w.data` gave); or a tensor of the same metadata that the trace computed, for a backend that runs the graph as captured.
-    Else break the graph."""
+    `w.data` gave); or a tensor of the same metadata that the trace computed. Else break the graph."""
     value = value.realize()
     if value is tensor or (isinstance(value, TensorTracker) and _is_own_data(tx, tensor, value)):
         return
@@ -243,6 +250,8 @@ def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
     # The same fake gets the data, so its tracker stays the one of the tensor.
     call_node(tx, setattr, (tensor.graph_node(tx), "data", value.graph_node(tx)))
+    if not tx.graph.runs_as_captured:
+        tx.graph.writes.store_behind()
 
 
 def _is_own_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -> bool:
@@ -266,8 +275,8 @@ def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -
     """Whether the graph can give an existing leaf other memory, so that nothing else is to be seen of it."""
     old, new = tensor.fake, value.fake
     return (
-        tx.graph.runs_as_captured
-        and tx.graph.length() is not None
+        tx.graph.length() is not None
+        and (tx.graph.runs_as_captured or not _is_differentiated(tx, tensor))
         and tensor.value is not None
         and type(tensor.value) in PLAIN_TENSORS
         and value.value is None
@@ -284,6 +293,12 @@ def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -
         and old.stride() == new.stride()
         and new.storage_offset() == old.storage_offset() == 0
     )
+
+
+def _is_differentiated(tx: TraceContext, tensor: TensorTracker) -> bool:
+    """Whether the graph uses an input where a backward pass needs it: eager would read there what was stored in between."""
+    users = tensor.graph_node(tx).users
+    return any(one.requires_grad for node in users for one in tensors_in(example(node)))
 
 
 @ROWS.entry(WRITERS, "grad")

@@ -98,7 +98,7 @@ def _number(tx: TraceContext, operand: object) -> _HeldNumber | None:
         return _content(tx, operand.args[0], operand)
     example = operand.meta[EXAMPLE]
     if isinstance(example, torch.SymFloat):
-        source, value = tx.graph.source_of(example), example.node.hint
+        source, value = tx.graph.numbers.source_of(example), example.node.hint
         return _HeldNumber(value, source) if source is not None and type(value) is float else None
     function = _OF_NUMBERS.get(operand.target) if operand.op == "call_function" else None
     if function is None or operand.kwargs:

@@ -1,0 +1,108 @@
+"""`p.data = v` of a parameter, where the backend replaces the captured operations: the graph gives `v`, which is stored behind it.
+
+Compared with eager: what is seen of the parameter, of an older view of its memory, of the other operand, and of the result.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from framesmith import frontend
+from framesmith.frontend import FullGraphError
+
+ONE_GRAPH = {
+    "a step": "p.data = p.data - 0.1 * g; return g * 2",
+    "then the value is changed": "v = p.data * 2; p.data = v; v.add_(g); return v",
+    "nothing else": "p.data = torch.clamp(p.data, -1, 1)",
+    "the old memory is returned": "old = p.data; p.data = old + g; return old",
+    "the old memory is changed": "old = p.data; p.data = old + g; old.mul_(3); return g + 1",
+    "from a reduction": "with torch.no_grad(): p.data = p + p.mean(); return g + 1",
+    "twice": "p.data = p.data + g; p.data = p.data * 2; return g + 1",
+    "in a loop": "for _ in range(3): p.data = p.data - g.sum()\n    return g.sum()",
+    "then changed": "p.data = p.data + g; p.data.mul_(2); p.data[0] = 1; return p.data",
+    "a view of a new tensor": "p.data = (p.data + g).view(3, 3); return p.shape[0]",
+    "the parameter is returned": "p.data = (g * 2).data; return p",
+    "a view of the value is written to": "v = g + 1; p.data = v; w = v.view(-1); w[0] = 7; return w",
+    "the parameter is not read": "p.data = g + 1; return g",
+    "both": "p.data, q.data = q.data + 1, p.data * 2; return g",
+    "kept by the value": "v = p.data * 2; p.data = v; q.data = v + 1; return v.sum()",
+}
+BREAKS = {
+    "then used": "p.data = p.data * 2; return p * g",
+    "then used in a list": "p.data = p.data * 2; return torch.stack([g, p]).sum()",
+    "then used in a function": "p.data = p.data * 2\n    with torch.no_grad(): return torch.nn.functional.linear(g, p)",
+    "then used in a branch": "p.data = p.data * 2\n    try: return p @ g\n    finally: q.data.add_(1)",
+    "a backward pass reads the new data": "y = (p * p * g).sum(); p.data = p.data + 1; return y",
+    "of a view": "v = (p * g)[0]; p.data = p.data * 2; return v.sum()",
+    "memory of an operand": "p.data = g; return p.data * 2",
+    "then may fail": "p.data = p.data + g\n    try: torch.linalg.cholesky(-g.abs())\n    except RuntimeError: return g * 0",
+    "a break behind it": "p.data = p.data * 2; print(end=''); return p * g",
+}
+
+
+def function_of(body: str) -> Callable[..., Any]:
+    namespace: dict[str, Any] = {"torch": torch}
+    exec(f"def f(p, q, g):\n    {body}", namespace)  # noqa: S102
+    return namespace["f"]  # type: ignore[no-any-return]
+
+
+def seen(call: Callable[..., Any], requires_grad: bool) -> list[Any]:
+    torch.manual_seed(0)
+    p, q = (torch.randn(3, 3, requires_grad=requires_grad) for _ in range(2))
+    g, old, found = torch.randn(3, 3), p.data, list[Any]()
+    for _ in range(3):
+        result = call(p, q, g)
+        if isinstance(result, torch.Tensor) and result.requires_grad:
+            result.sum().backward()
+        memory = {one.untyped_storage().data_ptr() for one in (p, q, g, old)}
+        tensors = [one for one in (p, q, g, old, p.grad, result) if isinstance(one, torch.Tensor)]
+        found += [one.detach().clone() for one in tensors]
+        found += [result is p, len(memory), p.is_leaf, p.is_contiguous(), p.requires_grad, len(tensors)]
+        g = g + 1
+    return found
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", [*ONE_GRAPH, *BREAKS])
+def test_data_of_a_parameter(name: str, backend: str, requires_grad: bool) -> None:
+    torch._dynamo.reset()
+    function = function_of({**ONE_GRAPH, **BREAKS}[name])
+    compiled = frontend.compile(function, backend=backend, fullgraph=name in ONE_GRAPH)
+    torch.testing.assert_close(seen(compiled, requires_grad), seen(function, requires_grad), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", [name for name in BREAKS if name.startswith("then used")])
+def test_the_use_behind_a_store_is_named(name: str) -> None:
+    compiled = frontend.compile(function_of(BREAKS[name]), backend="aot_eager", fullgraph=True)
+    with pytest.raises(FullGraphError, match="l_p_, whose data was replaced before, as an operand"):
+        seen(compiled, True)
+
+
+def test_equal_layers_whose_weights_get_other_data() -> None:
+    class Layer(torch.nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = super().forward(x).detach()
+            self.weight.data = self.weight.data * 0.5
+            return y
+
+    def run(compile_model: Callable[..., Any]) -> list[torch.Tensor]:
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(*[Layer(3, 3) for _ in range(4)])
+        shared = torch.nn.Sequential(*model, model[0])
+        call = compile_model(shared)
+        with torch.no_grad():
+            found = [call(torch.ones(2, 3)) for _ in range(3)]
+        return [*found, *(one.detach() for one in model.parameters())]
+
+    ours = run(lambda model: frontend.compile(model, backend="aot_eager"))
+    torch.testing.assert_close(ours, run(lambda model: model), rtol=0, atol=0)
+
+
+@pytest.mark.inductor
+def test_inductor_stores_behind_the_graph() -> None:
+    function = function_of(ONE_GRAPH["a step"])
+    ours = seen(frontend.compile(function, backend="inductor", fullgraph=True), True)
+    torch.testing.assert_close(ours, seen(function, True))
