@@ -58,9 +58,8 @@ class Writes:
         used = set(map(id, tensors[1:] if target is setattr else tensors))
         for tensor, _ in map(_stored, self.stores()):
             if id(tensor.meta[EXAMPLE]) in used:
-                raise GraphBreak(
-                    BACKEND_LIMIT, f"{tensor.name}, whose data was replaced before, as an operand"
-                )
+                name = self._inputs.by_node()[tensor].source.text()
+                raise GraphBreak(BACKEND_LIMIT, f"{name}, whose data was replaced before, as an operand")
 
     def first_version(self, source: Source) -> int:
         """What the version counter of the fake of an input said before anything was recorded."""
