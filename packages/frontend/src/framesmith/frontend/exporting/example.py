@@ -8,15 +8,19 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import final
 
 import torch
 from torch.utils import _pytree as pytree
 
+from framesmith.frontend.errors import ExportError
 from framesmith.frontend.exporting.dynamic_shapes import ExampleInt
 from framesmith.frontend.exporting.target import ExportTarget
 
 _NOT_IN_NAMES = re.compile(r"\W+", re.ASCII)
+_OF_THE_TEXT = ("self", "fx_pytree", "pytree")
+"""What the text of the graph means by these names is its own."""
 
 
 @final
@@ -85,7 +89,7 @@ def flatten_call(target: ExportTarget, args: tuple[object, ...], kwargs: dict[st
     paths, spec = pytree.tree_flatten_with_path((args, kwargs))
     names = [_leaf_name(path, parameters[: len(args)]) for path, _ in paths]
     leaves = distinct_tensors([leaf for _, leaf in paths])
-    return ExampleCall(target, leaves, tuple(names), (*parameters[: len(args)], *kwargs), spec)
+    return ExampleCall(target, leaves, tuple(names), _texts_of(parameters[: len(args)], kwargs), spec)
 
 
 def distinct_tensors(leaves: Sequence[object]) -> tuple[object, ...]:
@@ -134,6 +138,23 @@ def _parameter_names(
             names.append(name)
     names += [f"arg_{index}" for index in range(len(names), count)]  # too many: binding them raises
     return tuple(names[:count])
+
+
+def _texts_of(positional: Sequence[str], keywords: Mapping[str, object]) -> tuple[str, ...]:
+    """The parameters of `forward`, in the text of the graph. Those of positional arguments may have other names."""
+    for name in keywords:
+        if not name.isidentifier() or iskeyword(name) or name in _OF_THE_TEXT:
+            raise ExportError(
+                f"the keyword {name!r} cannot be a parameter of `forward` in the text of a graph; pass that argument in a dict"
+            )
+    names = list[str]()
+    for name in positional:
+        base, number = name, 0
+        while name in _OF_THE_TEXT or name in keywords or name in names:
+            number += 1
+            name = f"{base}_{number}"
+        names.append(name)
+    return (*names, *keywords)
 
 
 def _leaf_name(path: Sequence[object], parameters: Sequence[str]) -> str:

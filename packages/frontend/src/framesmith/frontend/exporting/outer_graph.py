@@ -65,6 +65,8 @@ class OuterGraph:
     def _input(self, index: int, leaf: object) -> tuple[object, NodeProxy | None]:
         """A placeholder for each leaf; only tensors and ints that may differ are represented by it, other leaves are constants of the program."""
         node = self._graph.placeholder(self._example.names[index])
+        # the text of the graph unpacks the arguments into targets: two that differ in `X` and `x` need two
+        node.target = node.name
         if not isinstance(leaf, torch.Tensor) and index not in self._policy.numbers:
             node.meta["val"] = leaf
             return leaf, None
