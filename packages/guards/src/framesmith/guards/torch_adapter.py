@@ -149,3 +149,8 @@ def dispatch_modes() -> list[object]:
 def functorch_levels() -> list[tuple[str, int]]:
     """The functorch transforms entered (kind and level), outermost first."""
     return [(str(item.key()), item.level()) for item in get_interpreter_stack() or ()]
+
+
+def finds_overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether AOTAutograd takes two tensors of one storage for overlapping. It misses some, `base[:-1, :-1]` and `base[1:, 1:]`."""
+    return bool(_native.compute_overlapping_tensors([one, other], symbolic=False))

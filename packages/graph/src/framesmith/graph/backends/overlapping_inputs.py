@@ -8,7 +8,7 @@ return a[1:]                       with the first: made anew of `base` instead o
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Final, final
 
 import torch
 from torch import fx
@@ -19,6 +19,9 @@ from framesmith.graph.inputs.inputs import Input, with_memory
 from framesmith.graph.options import is_symbolic
 from framesmith.guards.kinds.aliasing import address_range, base_relation, storage_of
 from framesmith.guards.sources.base import Source
+from framesmith.guards.torch_adapter import finds_overlap
+
+_MOST_ELEMENTS: Final = 1 << 16
 
 
 @final
@@ -41,7 +44,7 @@ def overlap_unseen(used: Sequence[Input], written: Collection[Source]) -> bool:
         places = list(_places(used, written))
         touched = set[int]()
         for one, other in _overlaps(places):
-            if one.storage != other.storage:
+            if one.storage != other.storage or _is_missed(one.tensor, other.tensor):
                 return True
             touched.add(one.storage)
         # Without a common base it makes one of the storage, where nothing is differentiated and all sizes are numbers.
@@ -96,6 +99,22 @@ def _overlaps(places: Sequence[_Place]) -> Iterator[tuple[_Place, _Place]]:
         open_ones = [one for one in open_ones if one.end > place.start]
         yield from ((one, place) for one in open_ones if one.is_written or place.is_written)
         open_ones.append(place)
+
+
+def _is_missed(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether an element is in both tensors, and AOTAutograd does not see that."""
+    if one.layout is not torch.strided or other.layout is not torch.strided or finds_overlap(one, other):
+        return False
+    if one.dtype != other.dtype or max(one.numel(), other.numel()) > _MOST_ELEMENTS:
+        return True  # rather as captured than counted
+    return not _places_of_elements(one).isdisjoint(_places_of_elements(other))
+
+
+def _places_of_elements(tensor: torch.Tensor) -> set[int]:
+    found = {int(tensor.storage_offset())}
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        found = {place + stride * step for place in found for step in range(size)}
+    return found
 
 
 def _varies(entry: Input) -> bool:
