@@ -10,6 +10,7 @@ import pytest
 import torch
 from tests.quality.captured_graphs import graphs_of
 from torch import fx, nn
+from torch.fx.passes.utils.source_matcher_utils import get_source_partitions
 from torch.torch_version import TorchVersion
 
 from framesmith import frontend
@@ -66,6 +67,40 @@ def test_models_of_the_demo(name: str) -> None:
     assert named - more == Counter()
     same = [node for node in operations(ours) if _NUMBER.sub("", node.name) != operator(node)]
     assert len(same) > 20  # named after variables
+
+
+@pytest.mark.parametrize("name", models.ARCHITECTURES)
+def test_models_that_are_compiled_themselves(name: str) -> None:
+    models.require()
+    given = models.ARCHITECTURES[name].inputs()
+    ours, theirs = (
+        graphs_of(compiler, models.ARCHITECTURES[name].build().eval(), **given)
+        for compiler in (frontend.compile, torch.compile)
+    )
+    assert Counter(inputs(ours)) == Counter(inputs(theirs))
+    described, more = (
+        Counter(
+            (operator(node), *stack(node), made_by(node), *node.meta.get("nn_module_stack", {}).values())
+            for node in operations(one)
+        )
+        for one in (ours, theirs)
+    )
+    assert described - more == Counter()
+
+
+def made_by(node: fx.Node) -> str:
+    """Of `source_fn_stack`: the class of the layer, or the operation."""
+    return re.sub(" at 0x.*", "", str(node.meta["source_fn_stack"][-1][1]))
+
+
+def test_layers_are_found_by_their_classes() -> None:
+    found = []
+    for compiler in (frontend.compile, torch.compile):
+        model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), *[nn.Linear(2, 2) for _ in range(4)])
+        (graph,) = graphs_of(compiler, model, torch.ones(3, 2))
+        parts = get_source_partitions(graph, [nn.Linear, nn.BatchNorm1d])
+        found.append({kind: [len(part.nodes) for part in parts[kind]] for kind in parts})
+    assert found[0] == found[1] and len(found[0][nn.Linear]) == 5
 
 
 TABLE = torch.ones(2)

@@ -45,7 +45,7 @@ from framesmith.frontend.tracing.filled_places import find_filled_place
 from framesmith.frontend.tracing.interpreter import Interpreter
 from framesmith.frontend.tracing.launches import check_launches
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.module_stacks import ModuleStacks
+from framesmith.frontend.tracing.module_stacks import ModuleStacks, compiled_function
 from framesmith.frontend.tracing.observed_values import ObservedValues
 from framesmith.frontend.tracing.outdated_reads import check_outdated_reads
 from framesmith.frontend.tracing.replanning import (
@@ -145,9 +145,10 @@ class Trace:
         """Put the frames into the machine and execute them symbolically."""
         machine, recorder = self.machine, self.recorder
         raised = start.push_frames(self.tx, machine, values)
-        recorder.module_name = str(machine.frame.namespace.value.get("__name__"))
         # all of these are asked while the trace runs only: `release` empties what they lead to (ADR 0014)
-        recorder.user_stack, recorder.module_stack = StackTexts(machine), ModuleStacks(machine)
+        recorder.user_stack, recorder.compiled = StackTexts(machine), compiled_function(machine)
+        recorder.module_stack = stacks = ModuleStacks(machine, recorder.compiled)
+        recorder.module_class = stacks.class_of
         self.tx.guards.locate = lambda: frame_text(machine.frames)
         recorder.locate(lambda: user_location(machine.frames))
         recorder.asking = lambda: (machine.frame.code, machine.frame.locals.get)

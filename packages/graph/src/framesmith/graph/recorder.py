@@ -31,7 +31,7 @@ from framesmith.graph.fakes.fake_tensors import Snapshot, restore
 from framesmith.graph.fakes.infer import COMPUTE, CallKind, operation_name
 from framesmith.graph.fakes.metadata_changes import MetadataChanges, metadata_of
 from framesmith.graph.finish import CompiledSubgraph
-from framesmith.graph.inputs.input_names import placeholder_name
+from framesmith.graph.inputs.input_names import CompiledFunction, placeholder_name
 from framesmith.graph.inputs.inputs import (
     Inputs,
     check_wrappers,
@@ -51,7 +51,7 @@ from framesmith.graph.operations.purity import IMPURE, may_mutate
 from framesmith.graph.options import GraphOptions, is_fixed, is_symbolic
 from framesmith.graph.python_numbers.float_decisions import check_floats
 from framesmith.graph.recording.marker import Marker, tensors_of
-from framesmith.graph.recording.module_stacks import ModuleStack
+from framesmith.graph.recording.module_stacks import SOURCE, ModuleStack
 from framesmith.graph.recording.nesting import NestedRecording
 from framesmith.graph.recording.repetition import Repetition, Stacks, is_operation
 from framesmith.graph.recording.variable_names import VariableNames
@@ -109,7 +109,8 @@ class Recorder:
         self.variables = VariableNames(self.writes)
         # there are tensors of subclasses, which the trace asks by itself; inputs that wrap other tensors
         self.asks_no_subclass = self.has_wrappers = False
-        self.module_name = ""  # the module of the compiled function
+        self.compiled: Callable[[], CompiledFunction] = CompiledFunction
+        self.module_class: Callable[[ModuleStack], type | None] = lambda modules: None
 
     # the span of the trace
 
@@ -231,7 +232,7 @@ class Recorder:
         return known.node if known is not None else self._add_input(source, value, value)
 
     def _add_input(self, source: Source, value: object, example: object) -> fx.Node:
-        node = self._root.placeholder(placeholder_name(source, self.module_name), example)
+        node = self._root.placeholder(placeholder_name(source, self.compiled()), example)
         self._inputs.add(make_input(source, node, value, example))
         return node
 
@@ -326,8 +327,9 @@ class Recorder:
             meta["stack_trace"] = stack
         if modules := self.module_stack() if modules is None else modules:
             meta["nn_module_stack"] = modules
-        if node.op == "call_function":
-            meta["source_fn_stack"] = [(node.name, node.target)]
+        known = meta.get(SOURCE)  # of a copy
+        made_by = known[0][1] if known else (modules and self.module_class(modules)) or node.target
+        meta[SOURCE] = [(node.name, made_by)]
 
     def repeat(
         self,

@@ -1,6 +1,7 @@
 """Where the user's frames are while tracing: for nodes, guards, breaks and errors."""
 
-import os
+import linecache
+import re
 import traceback
 from collections.abc import Sequence
 from types import CodeType
@@ -9,10 +10,13 @@ from typing import Final, final
 import torch
 
 from framesmith.frontend.tracing.machine import Frame, Machine
+from framesmith.frontend.tracing.module_stacks import MODULES
 from framesmith.frontend.user_lines import UserLocation, is_library_file, place_text, stack_lines
 
+_LONGEST: Final = 400
+_MAY_WARN: Final = re.compile(r"\\|\d[a-zA-Z]")
+"""An invalid escape, `1if x else y`."""
 _CALLING_MODULES: Final = torch.nn.modules.module.__file__
-_MODULES: Final = os.path.dirname(_CALLING_MODULES) + os.sep
 
 
 def location(frame: Frame) -> UserLocation:
@@ -66,7 +70,7 @@ class StackTexts:
         operations = tuple([(id(frame.code), frame.current) for frame in frames])
         found = self._texts.get(operations)
         if found is None:
-            shown = [frame for frame in frames if not frame.code.co_filename.startswith(_MODULES)]
+            shown = [frame for frame in frames if not frame.code.co_filename.startswith(MODULES)]
             # where one of torch's modules was compiled there are no others
             text = stack_lines(map(location, shown or frames), map(self._show, shown or frames))
             found = self._texts[operations] = ([frame.code for frame in frames], text)
@@ -80,6 +84,9 @@ class StackTexts:
 
 
 def _summary(frame: Frame) -> traceback.FrameSummary:
-    _, end_line, column, end = frame.operation.position
-    place = location(frame)
+    (_, end_line, column, end), place = frame.operation.position, location(frame)
+    line = linecache.getline(place.file, place.line)
+    # to mark an operation, Python parses the line: that takes time, and may warn
+    if len(line) > _LONGEST or not line.isascii() or _MAY_WARN.search(line):
+        column = end = None
     return traceback.FrameSummary(*place, lookup_line=False, end_lineno=end_line, colno=column, end_colno=end)

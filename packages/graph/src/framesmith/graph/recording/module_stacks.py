@@ -15,12 +15,18 @@ from framesmith.guards.sources.base import Source
 
 ModuleStack: TypeAlias = Mapping[str, tuple[str, type]]
 NO_MODULES: Final[ModuleStack] = MappingProxyType({})
+SOURCE: Final = "source_fn_stack"
+"""In the metadata of a node: its name, and the class of torch's own module whose code calls the operation, else the operation. Tools that
+look for layers in a graph (`get_source_partitions`) go by it."""
+_SELF: Final = "L['self']"
 _NO_WORD: Final = re.compile(r"\W")
 
 
-def enter(stack: ModuleStack, source: Source, cls: type) -> ModuleStack:
-    """The stack in the call of the module at a source."""
+def enter(stack: ModuleStack, source: Source, cls: type, root: str = "") -> ModuleStack:
+    """The stack in the call of the module at a source. `root`: the text of a compiled module itself, see `CompiledFunction`."""
     path = path_of(source)
+    if root and path.startswith(_SELF):
+        path = root + path[len(_SELF) :]
     return {**stack, _NO_WORD.sub("_", path): (path, cls)}
 
 

@@ -16,7 +16,7 @@ from framesmith.graph.fakes.infer import CallKind
 from framesmith.graph.fakes.new_fakes import NewFakes
 from framesmith.graph.operations.data_errors import may_raise
 from framesmith.graph.operations.purity import IMPURE
-from framesmith.graph.recording.module_stacks import NO_MODULES, ModuleStack, move
+from framesmith.graph.recording.module_stacks import NO_MODULES, SOURCE, ModuleStack, move
 from framesmith.graph.recording.result_patterns import ResultPattern
 from framesmith.graph.running.failures import STEP, changes
 
@@ -122,6 +122,7 @@ class Repetition:
                 op: CallKind = "call_method" if node.op == "call_method" else "call_function"
                 copy = call(op, node.target, args, kwargs, stack=stack, modules=modules)
                 copy.meta = {**node.meta, **copy.meta, IMPURE: node.meta[IMPURE]}
+                copy.meta[SOURCE] = [(copy.name, node.meta[SOURCE][0][1])]
             else:
                 copy = call_again(node, args, kwargs, stack, modules, results[node])
                 self.copies[copy] = node

@@ -230,8 +230,9 @@ def _is_stage(tx: TraceContext, recording: Recording) -> bool:
 def _stacks(tx: TraceContext, recording: Recording, call: Call) -> Stacks:
     first, now = recording.modules, tx.graph.module_stack()
     if call.module is not None and call.module.source is not None:
-        first = enter(first, recording.root, call.module.cls)
-        now = enter(now, call.module.source, call.module.cls)
+        root = tx.graph.compiled().root
+        first = enter(first, recording.root, call.module.cls, root)
+        now = enter(now, call.module.source, call.module.cls, root)
     return Stacks(recording.stack, tx.graph.user_stack(), first, now, recording.names_given)
 
 
