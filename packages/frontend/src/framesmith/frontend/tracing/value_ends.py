@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.generated.source_writer import EntryWriter
-from framesmith.frontend.tracing.container_contents import parts_of
+from framesmith.frontend.tracing.container_contents import parts_as_they_end, parts_of
 from framesmith.frontend.tracing.finalizers import (
     end_entry_here,
     is_end_observable,
@@ -215,12 +215,15 @@ def skip_none(values: Iterable[T | None]) -> Iterator[T]:
 
 def keep_until_replayed(machine: Machine, writer: EntryWriter) -> None:
     """Have the frame of the entry hold the values that end with it until all changes are replayed."""
+    noted = set[int]()
     for ending in machine.value_ends.let_go:
-        if ending.tracker.source is None:
+        tracker = ending.tracker
+        if tracker.source is None or (ending.is_inside and id(tracker) in noted):
             continue
-        text = writer.value(ending.tracker)
+        text = writer.value(tracker)
         # the container alone would not do: the changes take out of it what has to be kept
         if ending.is_inside:
-            parts = writer.constant(parts_of, "parts_of")
+            noted.add(id(tracker))
+            parts = writer.constant(parts_as_they_end, "parts")
             containers = writer.constant(tuple(machine.tx.registry[CONTAINERS]), "containers")
             writer.statement(f"{writer.name('parts')} = {parts}({text}, {containers})")
