@@ -79,6 +79,30 @@ def test_a_number_that_is_none_is_found():
     assert "argument" in checks(broken)
 
 
+@pytest.mark.parametrize(
+    ("name", "sound", "broken"),
+    [
+        ("LOAD_SMALL_INT", (0, 255), (-1, 256, 1000, 100_000, None, "1")),
+        ("CONVERT_VALUE", (1, 3), (0, 4, 4000)),
+        ("FORMAT_VALUE", (0, 7), (8, 4000)),
+        ("BUILD_SLICE", (2, 3), (0, 1, 4)),
+        ("RAISE_VARARGS", (0, 1, 2), (3,)),
+        ("CONTAINS_OP", (0, 1), (2,)),
+    ],
+)
+def test_numbers_that_the_interpreter_does_not_check_are_found(name, sound, broken):
+    """Each is an index, or a choice, with which it reads memory of its own."""
+    if name not in opcode.opmap:
+        name, sound, broken = "IS_OP", (0, 1), (2, -1)  # this Python has no such instruction
+    for argument in (*sound, *broken):
+        edited = disassemble((lambda: None).__code__)
+        edited.instructions.insert(1, Instruction(name, argument))
+        assert ("argument" in checks(edited)) is (argument in broken)
+        if argument in broken:
+            with pytest.raises(AssembleError, match=f"{name} at 1 has {argument!r}, not {sound[0]} to"):
+                assemble(edited)
+
+
 def test_a_jump_out_of_the_code_is_found():
     broken = parts()
     jump = next(one for one in broken.instructions if one.target is not None)

@@ -18,6 +18,16 @@ _NAMES: Final = ("varnames", "cellvars", "freevars", "names")
 _SLOTS: Final = ("varnames", "cellvars", "freevars")
 _LARGEST: Final = 2**31 - 1
 _MOST_PREFIXES: Final = 3
+_RANGES: Final = {
+    "LOAD_SMALL_INT": (0, 255),
+    "CONVERT_VALUE": (1, 3),
+    "FORMAT_VALUE": (0, 7),
+    "BUILD_SLICE": (2, 3),
+    "RAISE_VARARGS": (0, 2),
+    "IS_OP": (0, 1),
+    "CONTAINS_OP": (0, 1),
+}
+"""What CPython's compiler writes beside these, without the interpreter asking: it would read memory that is none of the code's."""
 
 Finding = tuple[str, str, int]
 """The name of the check, what is wrong, and the index of the instruction."""
@@ -31,7 +41,7 @@ def require_well_formed(parts: CodeParts) -> None:
 
 def find_malformed(parts: CodeParts) -> Iterator[Finding]:
     """The problems: those of the fields, else those of instructions, else those of regions."""
-    for check in (_fields, _instructions, _positions, _targets, _regions):
+    for check in (_fields, _instructions, _arguments, _positions, _targets, _regions):
         found = list(check(parts))
         yield from found
         if found:
@@ -87,6 +97,20 @@ def _instructions(parts: CodeParts) -> Iterator[Finding]:
                 f"{one.name} at {index} has {one.width} prefixes, not 0 to {_MOST_PREFIXES}",
                 index,
             )
+
+
+def _arguments(parts: CodeParts) -> Iterator[Finding]:
+    for index, one in enumerate(parts.instructions):
+        if one.name in _RANGES:
+            least, most = _RANGES[one.name]
+            argument = one.argument
+            if not (isinstance(argument, int) and least <= argument <= most):
+                remedy = "; LOAD_CONST loads any constant" if one.name == "LOAD_SMALL_INT" else ""
+                yield (
+                    "argument",
+                    f"{one.name} at {index} has {argument!r}, not {least} to {most}{remedy}",
+                    index,
+                )
 
 
 def _is_usual(one: Instruction) -> bool:
