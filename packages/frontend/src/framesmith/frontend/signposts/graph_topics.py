@@ -48,4 +48,24 @@ GRAPH_TOPICS: Final = (
             ("locals that are changed under a borrowed reference", "borrow_problems"),
         ),
     ),
+    Topic(
+        "names and metadata of nodes",
+        (
+            "node names",
+            "names of graph nodes",
+            "placeholder names",
+            "stack_trace",
+            "nn_module_stack",
+            "source_fn_stack",
+            "node metadata",
+        ),
+        (
+            ("each operation gets its metadata", "Recorder._complete"),
+            ("inputs are named after their places", "placeholder_name"),
+            ("operations after the variables of the program", "VariableNames"),
+            ("`stack_trace`", "StackTexts"),
+            ("`nn_module_stack` and `source_fn_stack`", "ModuleStacks"),
+            ("those of a repeated layer", "Repetition.record"),
+        ),
+    ),
 )
