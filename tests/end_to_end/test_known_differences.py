@@ -1,7 +1,8 @@
 """The rows of docs/differences.md: each shows what eager does and what a compiled function does. A row that no longer differs fails."""
 
 import enum
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -58,6 +59,61 @@ def test_iterators_of_enums() -> None:
         return type(iter(Color)).__name__
 
     assert (run(), eager(run)()) == ("generator", "tuple_iterator")
+
+
+class Held:
+    writes = 0
+
+
+def test_an_object_that_is_written_to_and_let_go() -> None:
+    def run(x: torch.Tensor, held: list[Any]) -> tuple[torch.Tensor, bool]:
+        reference = weakref.ref(held[0])
+        held[0].writes = 1
+        del held[0]
+        return x + 1, reference() is None
+
+    assert run(torch.ones(2), [Held()])[1] is True
+    assert eager(run)(torch.ones(2), [Held()])[1] is False
+
+
+def test_generators_in_one_list() -> None:
+    def noted(number: int, log: list[int]) -> Iterator[int]:
+        try:
+            yield number
+        finally:
+            log.append(number)
+
+    def run(x: torch.Tensor, log: list[int]) -> torch.Tensor:
+        generators = [noted(0, log), noted(1, log)]
+        next(generators[0])
+        next(generators[1])
+        del generators[:]
+        return x + 1
+
+    found = []
+    for call in (run, eager(run)):
+        log = list[int]()
+        call(torch.ones(2), log)
+        found.append(log)
+    assert found == [[1, 0], [0, 1]]
+
+
+def test_gradients_of_a_weight_under_autocast() -> None:
+    def gradient(compile_function: Callable[[Function], Function]) -> torch.Tensor:
+        torch.manual_seed(0)
+        linear, x = nn.Linear(16, 16), torch.randn(32, 16)
+
+        def run(x: torch.Tensor) -> torch.Tensor:
+            return linear(torch.relu(linear(x))).float().pow(2).mean()
+
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = compile_function(run)(x)
+        loss.backward()
+        assert linear.weight.grad is not None
+        return linear.weight.grad
+
+    in_eager, compiled = gradient(lambda function: function), gradient(aot)
+    assert 0 < (in_eager - compiled).abs().max() < 1e-3
 
 
 def test_names_of_histories() -> None:
