@@ -1,6 +1,7 @@
 """Exceptions that reach a graph from elsewhere: hooks for saved tensors, handlers of signals, checkpoints around compiled functions."""
 
 import gc
+import logging
 import random
 import signal
 import time
@@ -18,6 +19,15 @@ from framesmith.graph.environment.silence import SILENCE
 from framesmith.guards.kinds import GlobalState
 
 BACKENDS = ("eager", "aot_eager")
+
+
+@pytest.fixture(autouse=True)
+def free_lock_of_logging():
+    """`logging` takes its lock one line before the `try` that gives it back. A signal in between leaves it taken by this thread, and each
+    other one, in tests that follow, would wait for ever."""
+    yield
+    while logging._lock._is_owned():
+        logging._lock.release()
 
 
 class Block(torch.nn.Module):

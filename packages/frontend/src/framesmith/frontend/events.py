@@ -185,8 +185,12 @@ def find_enabled_topics() -> frozenset[str]:
     return frozenset(asked & set(TOPICS))
 
 
+# `getLogger` takes the lock of `logging`, which an interruption there leaves taken, for all other threads
+_LOGGERS: Final = {topic: logging.getLogger(f"{_PARENT}.{topic}") for topic in (*TOPICS, "setup")}
+
+
 def _logger(topic: str) -> logging.Logger:
-    return logging.getLogger(f"{_PARENT}.{topic}")
+    return _LOGGERS[topic]
 
 
 def configure_logs() -> None:
