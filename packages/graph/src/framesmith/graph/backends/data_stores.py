@@ -22,9 +22,8 @@ def take_stores(graph: fx.Graph, writes: Writes, kept: Sequence[fx.Node]) -> tup
     """Take those stores out of the graph that was recorded. It has to return their values as well as what is `kept`, and inputs that it
     would lose, since nothing else uses them."""
     stores = list[tuple[fx.Node, fx.Node]]()
-    for node in writes.stores():
-        tensor, _, value = node.args
-        stores.append((cast(fx.Node, tensor), cast(fx.Node, value)))
+    for node, tensor, value in writes.stores():
+        stores.append((tensor, value))
         graph.erase_node(node)
     values = [value for _, value in stores]
     return stores, [*kept, *values, *(tensor for tensor, _ in stores if not tensor.users)]

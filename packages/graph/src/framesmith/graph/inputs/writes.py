@@ -1,7 +1,7 @@
 """Which operations may have written to the memory of a tensor. Not here: what the version counters say (`execution`)."""
 
 from collections.abc import Sequence
-from typing import final
+from typing import cast, final
 
 import torch
 from torch import fx
@@ -43,20 +43,19 @@ class Writes:
         assert self.last is not None
         self.stored.append(self.last)
 
-    def stores(self) -> Sequence[fx.Node]:
-        """Those that are to be made behind the graph, but for what was rolled back."""
-        return [node for node in self.stored if not node._erased]
+    def stores(self) -> Sequence[tuple[fx.Node, fx.Node, fx.Node]]:
+        """Those that are to be made behind the graph, but for what was rolled back; each with the tensor and the value."""
+        living = [node for node in self.stored if not node._erased]
+        return [(node, cast(fx.Node, node.args[0]), cast(fx.Node, node.args[2])) for node in living]
 
     def stored_in(self, tensor: fx.Node) -> fx.Node | None:
         """What is to be stored in a tensor behind the graph."""
-        return next(
-            (_stored(node)[1] for node in reversed(self.stores()) if _stored(node)[0] is tensor), None
-        )
+        return next((value for _, one, value in reversed(self.stores()) if one is tensor), None)
 
     def check_stored(self, target: object, tensors: Sequence[torch.Tensor]) -> None:
         """GraphBreak for operands whose `data` is to be stored behind the graph; it may be stored once more."""
         used = set(map(id, tensors[1:] if target is setattr else tensors))
-        for tensor, _ in map(_stored, self.stores()):
+        for _, tensor, _ in self.stores():
             if id(tensor.meta[EXAMPLE]) in used:
                 name = self._inputs.by_node()[tensor].source.text()
                 raise GraphBreak(BACKEND_LIMIT, f"{name}, whose data was replaced before, as an operand")
@@ -74,8 +73,3 @@ class Writes:
         memory = storage_of(tensor)
         fakes = [one.example for one in self._inputs.ever if isinstance(one.example, torch.Tensor)]
         return len({id(fake) for fake in fakes if storage_of(fake) == memory}) > 1
-
-
-def _stored(node: fx.Node) -> list[fx.Node]:
-    """The tensor and the value of `setattr(tensor, "data", value)`."""
-    return [one for one in node.args if isinstance(one, fx.Node)]
