@@ -2,7 +2,7 @@
 
 import enum
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -74,28 +74,6 @@ def test_an_object_that_is_written_to_and_let_go() -> None:
 
     assert run(torch.ones(2), [Held()])[1] is True
     assert eager(run)(torch.ones(2), [Held()])[1] is False
-
-
-def test_generators_in_one_list() -> None:
-    def noted(number: int, log: list[int]) -> Iterator[int]:
-        try:
-            yield number
-        finally:
-            log.append(number)
-
-    def run(x: torch.Tensor, log: list[int]) -> torch.Tensor:
-        generators = [noted(0, log), noted(1, log)]
-        next(generators[0])
-        next(generators[1])
-        del generators[:]
-        return x + 1
-
-    found = []
-    for call in (run, eager(run)):
-        log = list[int]()
-        call(torch.ones(2), log)
-        found.append(log)
-    assert found == [[1, 0], [0, 1]]
 
 
 def test_gradients_of_a_weight_under_autocast() -> None:

@@ -29,6 +29,7 @@ from framesmith.variables.callables.cached_functions import finish_call, has_bro
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
 from framesmith.variables.core import Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
+from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.exception_chains import restore_exception
 from framesmith.variables.objects.tracebacks import Passage
 from framesmith.variables.tensors.tensor_methods import TensorMethod
@@ -55,7 +56,8 @@ class NativeOperation:
         """Run the operation natively, then resume behind it or in a handler.
 
         The frames run natively to their end where the operation has no native form, reads its frame, or may raise
-        through frames with finalizable variables. Raises GraphBreak where it reads the frames that called it and one of
+        through frames with finalizable variables; they resume before it where this entry must not hold what its
+        operands hold. Raises GraphBreak where it reads the frames that called it and one of
         them is inlined.
         """
         frame = self._machine.frame
@@ -75,6 +77,9 @@ class NativeOperation:
             # a traceback has to hold real frames where the program sees when their variables end
             frame.stack += operands  # the operation runs in the real frame, with its operands on the stack
             return self._rest_natively()
+        if self._would_be_held(operands):
+            frame.stack += operands
+            return [f"return {self._resumption.resume_here()}"]
         # before the tail calls are written, whose layouts depend on it
         self._resumption.note_operands(operands, makes_weak_references)
         form = self._make_form(row, operands)
@@ -200,6 +205,13 @@ class NativeOperation:
         ]
         left = frames[catching[-1] + 1 :] if catching else []
         return any(find_finalizable(self._machine, variables_of(frame)) for frame in left)
+
+    def _would_be_held(self, operands: Sequence[Tracker]) -> bool:
+        """Whether this entry would hold, by names of its own, what the operation may take out of an operand that was made here, and whose
+        end is seen: `generators.clear()`. The next entry finds that operand as an existing object, and holds nothing of it."""
+        made = [operand.realize() for operand in operands if operand.source is None]
+        inside = reachable([part for operand in made for part in operand.children()])
+        return bool(inside) and bool(find_finalizable(self._machine, inside.values()))
 
     def _sees_exception(self, frame: Frame) -> bool:
         """Whether the frame does more than pass on an exception of its current operation: it may catch it, take it for

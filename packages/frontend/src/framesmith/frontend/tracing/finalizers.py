@@ -91,13 +91,18 @@ def find_finalizable(machine: Machine, values: Iterable[Tracker]) -> list[Tracke
     if machine.generators:
         # a loop may make any number: those that have ended are forgotten
         machine.generators[:] = [generator for generator in machine.generators if not generator.finished]
-        waiting = [generator for generator in machine.generators if has_pending_cleanup(generator)]
-        reached = reachable(values) if waiting else {}
-        found += [generator for generator in waiting if id(generator) in reached]
+        found += find_pending_generators(machine, *values)
     if machine.tx.changes.ambient.open_blocks:
         reached = reachable(values)
         found += [block for block in machine.tx.changes.ambient.open_blocks if id(block) in reached]
     return found
+
+
+def find_pending_generators(machine: Machine, *values: Tracker) -> list[GeneratorTracker]:
+    """The generators with pending cleanup to which these values lead, in the order in which they were made."""
+    waiting = [generator for generator in machine.generators if has_pending_cleanup(generator)]
+    reached = reachable(values) if waiting else {}
+    return [generator for generator in waiting if id(generator) in reached]
 
 
 def is_finalizable(machine: Machine, value: Tracker) -> bool:

@@ -17,6 +17,7 @@ from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.tracing.container_contents import parts_as_they_end, parts_of
 from framesmith.frontend.tracing.finalizers import (
     end_entry_here,
+    find_pending_generators,
     is_end_observable,
     is_observable,
     is_owned,
@@ -35,7 +36,7 @@ from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, sta
 from framesmith.guards.finalized import ends_unseen
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
-from framesmith.variables.callables.generators import Returned, Yielded
+from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
 from framesmith.variables.core import Lazy, Registry, Tracker
 from framesmith.variables.core.builtin_type import CONTAINERS
 from framesmith.variables.core.reach import reachable
@@ -92,8 +93,10 @@ def note_weak_reference(machine: Machine, target: Tracker) -> None:
 def note_contents_before_change(machine: Machine, tracker: Tracker) -> None:
     """An existing container is about to change for the first time: note the values in it whose end is seen.
 
-    The change may let go of them.
+    The change may let go of them, and of generators that the trace made.
     """
+    if machine.generators and not isinstance(tracker, GeneratorTracker):
+        machine.tx.changes.let_go += find_pending_generators(machine, tracker)
     if tracker.source is None or machine.tx.changes.is_changed(tracker):
         return
     machine.value_ends.changed.add(tracker.source)

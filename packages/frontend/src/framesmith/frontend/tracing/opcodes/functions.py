@@ -95,10 +95,17 @@ def return_value(machine: Machine, operation: Operation) -> None:
     if len(machine.frames) == 1:  # the entry ends here, and what only it holds goes with it
         machine.value_ends.until_end += held
         held = [value for value in held if value.source is None]
+    kept = frame.locals.copy(), frame.cells.copy()
     # first, so that this frame does not count as holding them
     frame.locals.clear()
     frame.cells.clear()
-    drop_references(machine, held)
+    try:
+        drop_references(machine, held)
+    except GraphBreak:
+        # the frame returns natively, and lets go of its variables itself
+        frame.locals.update(kept[0])
+        frame.cells.update(kept[1])
+        raise
     if frame.generator is None:
         machine.leave(frame.pop())
     else:
