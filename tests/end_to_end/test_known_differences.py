@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -175,3 +176,19 @@ def test_operators_that_raise() -> None:
         return len(REFUSALS)
 
     assert (calls(lambda function: function), calls(eager), calls(aot)) == (1, 1, 3)
+
+
+@pytest.mark.inductor
+def test_memory_that_changed_behind_the_back_of_autograd() -> None:
+    def gradient(call: Function) -> torch.Tensor:
+        p, q = torch.zeros(3), torch.zeros(3, requires_grad=True)
+        loss = call(p, q)
+        p.data.add_(1)
+        loss.backward()
+        assert q.grad is not None
+        return q.grad
+
+    def run(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+        return (p.cos().cos() * q).sum()
+
+    assert not gradient(frontend.compile(run, backend="inductor")).equal(gradient(run))

@@ -14,7 +14,7 @@ import torch._guards
 from torch import fx
 
 from framesmith.graph import finish as finishing
-from framesmith.graph.backends.data_stores import place_stores, store_behind, take_stores
+from framesmith.graph.backends.data_stores import store_behind, take_stores, with_stand_ins
 from framesmith.graph.backends.dead_histories import detach_dead, restore_histories
 from framesmith.graph.backends.inference_results import as_inference_tensors
 from framesmith.graph.backends.sizes_of_views import add_sizes_of_views
@@ -266,7 +266,9 @@ class Recorder:
             own_kwargs = dict(zip(keywords, own_rest, strict=True))
             impure = may_mutate(op, target, own, own_kwargs)
             if self.writes.stored:
-                self.writes.check_stored(target, tensors + more)
+                given, may_write = (target, tuple(own), own_kwargs), impure or body is not self._root
+                if used := with_stand_ins(self.writes, self.call, given, tensors + more, may_write=may_write):
+                    return self.call(op, target, *used, stack=stack, modules=modules, result=result)
             if impure and self._inputs.inference:
                 start = None if self.runs_as_captured else self._start
                 check_writes(operation_name(op, target), tensors + more, self._inputs.inference, start)
@@ -467,9 +469,7 @@ class Recorder:
             given = (module, groups, copies, used, written, self._start, context, self._reliance)
             made = finishing.call_backend(self.options, *given)
         call = finishing.adapt_call(made, module, self.options.backend_name, used, written)
-        call = store_behind(
-            as_inference_tensors(call, module, self._start), place_stores(graph, stores, used)
-        )
+        call = store_behind(as_inference_tensors(call, module, self._start), graph, stores, used, self.writes)
         failures = Failures(module, self._start, self.options.runs_as_captured)
         return CompiledSubgraph(
             call=failures.watch(restore_histories(call, dead, used), self.options),

@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import torch
-from torch._prims_common import suggest_memory_format
+from torch import fx
+from torch._prims_common import make_contiguous_strides_for, suggest_memory_format
 from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 
-from framesmith.graph.nodes.arguments import tensors_in
+from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import operator_name
 from framesmith.graph.options import is_fixed
 
@@ -35,6 +36,22 @@ def may_differ(name: str, keywords: Collection[str], operands: Sequence[torch.Te
         name in _POINTWISE or name in _LIKE_OPERAND or (name in _DIVISIONS and "rounding_mode" in keywords)
     )
     return is_known and not all(map(_is_contiguous, operands))
+
+
+def has_small_gaps(node: fx.Node) -> bool:
+    """Whether the real strides of a computed tensor may differ from the fake ones in a dimension of size 0 or 1: a kernel chooses them, but
+    for operands that are contiguous, as those are that these were computed from."""
+    sizes = [size for tensor in tensors_in(node.meta[EXAMPLE]) for size in tensor.shape]
+    if not any(type(size) is int and size < 2 for size in sizes):
+        return False
+    todo, seen = [node], set[fx.Node]()
+    while todo:
+        for tensor in tensors_in((one := todo.pop()).meta.get(EXAMPLE)):
+            if tensor.stride() != make_contiguous_strides_for(tensor.shape):
+                return True
+        todo += set(one.all_input_nodes) - seen
+        seen.update(one.all_input_nodes)
+    return False
 
 
 def lay_out_as_eager(

@@ -6,8 +6,6 @@ from typing import cast, final
 import torch
 from torch import fx
 
-from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
-from framesmith.graph.breaks.breaks import GraphBreak
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.inputs.inputs import Inputs
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
@@ -23,6 +21,7 @@ class Writes:
         self._nodes: dict[int, list[fx.Node]] = {}
         self.last: fx.Node | None = None
         self.stored: list[fx.Node] = []
+        self.stand_ins: dict[fx.Node, fx.Node] = {}
 
     def note(self, node: fx.Node) -> None:
         """An operation was recorded that may have changed any of its operands; it is the `last` one."""
@@ -39,7 +38,7 @@ class Writes:
         return [node for node in self._nodes.get(storage_of(tensor), ()) if not node._erased]
 
     def store_behind(self) -> None:
-        """The last one is `setattr(p, "data", v)`, which is to be made behind the graph: nothing in it may use `p` any more."""
+        """The last one is `setattr(p, "data", v)`, which is to be made behind the graph: in there `v` stands for `p` from now on."""
         assert self.last is not None
         self.stored.append(self.last)
 
@@ -48,17 +47,23 @@ class Writes:
         living = [node for node in self.stored if not node._erased]
         return [(node, cast(fx.Node, node.args[0]), cast(fx.Node, node.args[2])) for node in living]
 
+    def last_stores(self) -> dict[fx.Node, tuple[fx.Node, fx.Node]]:
+        """Of each tensor its last store, with the tensor and the value."""
+        last = {tensor: (node, (tensor, value)) for node, tensor, value in self.stores()}
+        return dict(last.values())
+
+    def stand_in(self, store: fx.Node) -> fx.Node | None:
+        """What stands for the tensor of a store where operations may be differentiated, if anything does so far."""
+        found = self.stand_ins.get(store)
+        return None if found is None or found._erased else found
+
     def stored_in(self, tensor: fx.Node) -> fx.Node | None:
         """What is to be stored in a tensor behind the graph."""
         return next((value for _, one, value in reversed(self.stores()) if one is tensor), None)
 
-    def check_stored(self, target: object, tensors: Sequence[torch.Tensor]) -> None:
-        """GraphBreak for operands whose `data` is to be stored behind the graph; it may be stored once more."""
-        used = set(map(id, tensors[1:] if target is setattr else tensors))
-        for _, tensor, _ in self.stores():
-            if id(tensor.meta[EXAMPLE]) in used:
-                name = self._inputs.by_node()[tensor].source.text()
-                raise GraphBreak(BACKEND_LIMIT, f"{name}, whose data was replaced before, as an operand")
+    def name_of(self, tensor: fx.Node) -> str:
+        """What the program calls an input."""
+        return self._inputs.by_node()[tensor].source.text()
 
     def first_version(self, source: Source) -> int:
         """What the version counter of the fake of an input said before anything was recorded."""

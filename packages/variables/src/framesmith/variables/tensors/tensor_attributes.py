@@ -11,6 +11,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import HISTORY_ASKED
 from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, OPERATION_RAISES, TENSOR_INTERNALS
 from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.fakes.real_strides import has_small_gaps
 from framesmith.graph.inputs.inputs import is_jagged
 from framesmith.graph.nodes.arguments import example, tensors_in
 from framesmith.graph.operations.tensor_hooks import hooked
@@ -288,8 +289,7 @@ def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -
         and not new.requires_grad
         and (old.dtype, old.device, old.layout) == (new.dtype, new.device, new.layout)
         and old.shape == new.shape
-        # kernels give such dimensions strides that the fake tensor does not have: `sort` of a diagonal
-        and not any(type(size) is int and size < 2 for size in new.shape)
+        and not has_small_gaps(value.graph_node(tx))  # `sort` of a diagonal
         and old.stride() == new.stride()
         and new.storage_offset() == old.storage_offset() == 0
     )
