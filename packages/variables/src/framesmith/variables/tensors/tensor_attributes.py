@@ -243,9 +243,16 @@ def can_change_requires_grad(tx: TraceContext, tensor: TensorTracker, wanted: bo
 @ROWS.entry(WRITERS, "data")
 def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
     """A tensor's own data, which changes nothing (`module.to(device)` stores that where nothing is to be moved, `w.data *= mask` what
-    `w.data` gave); or a tensor of the same metadata that the trace computed. Else break the graph."""
+    `w.data` gave); a tensor of the same metadata that the trace computed; or any, of a tensor made in the trace. Else break the graph."""
     value = value.realize()
     if value is tensor or (isinstance(value, TensorTracker) and _is_own_data(tx, tensor, value)):
+        return
+    if isinstance(value, TensorTracker) and _is_exchanged(tx, tensor, value):
+        given = read_data(tx, value)
+        assert isinstance(given, TensorTracker)
+        tx.changes.note(tensor)
+        tensor.node, tensor.fake = given.graph_node(tx), given.fake
+        tx.changes.results[id(given.fake)] = tensor
         return
     if not isinstance(value, TensorTracker) or not _takes_data(tx, tensor, value):
         raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
@@ -269,6 +276,30 @@ def _is_own_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) 
         and old.shape == new.shape
         and old.stride() == new.stride()
         and bool(old.storage_offset() == new.storage_offset())
+    )
+
+
+def _is_exchanged(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -> bool:
+    """Whether a tensor made in the trace, which has no history, can be an alias of the other one from now on: nothing else leads to it."""
+    old, new = tensor.fake, value.fake
+    return (
+        tx.graph.length() is not None
+        and tensor.value is None
+        and tensor.source is None
+        and tensor.cls is torch.Tensor
+        and value.cls is torch.Tensor
+        and not (old.requires_grad or old._is_view() or old.is_inference() or new.is_inference())
+        # its version counter goes on, also for its views; that of an alias begins
+        and old._version == 0
+        and not any(
+            storage_of(one) == storage_of(old)
+            for node in tensor.graph_node(tx).users
+            if node.args[1:] != ("data",)  # which has a counter of its own
+            for one in tensors_in(example(node))
+        )
+        and (old.dtype, old.device, old.layout) == (new.dtype, new.device, new.layout)
+        and not (old.is_conj() or old.is_neg() or new.is_conj() or new.is_neg())
+        and not is_jagged(new)
     )
 
 
