@@ -145,6 +145,7 @@ from framesmith.variables.torch_contexts import (
 from framesmith.variables.torch_functions import (
     assertions,
     deciding_optimizers,
+    deep_copies,
     disabled,
     folded,
     function_modules,
@@ -258,6 +259,7 @@ TORCH_FUNCTIONS: Final[Family] = (
     grouped_tensors.ROWS,
     known_truths.ROWS,
     legacy_constructors.ROWS,
+    deep_copies.ROWS,
     method_rows.ROWS,
     recipes.ROWS,
     script_functions.ROWS,

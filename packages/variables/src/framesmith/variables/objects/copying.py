@@ -6,6 +6,7 @@ How an instance is built after the graph: `objects.instance_writing`.
 import copy
 import copyreg
 import enum
+from collections import OrderedDict
 from types import FunctionType
 from typing import Final
 
@@ -22,13 +23,15 @@ from framesmith.guards.class_lookup import (
     type_dict,
     weak_offset,
 )
-from framesmith.guards.sources import Pinned
+from framesmith.guards.kinds import LengthIs
+from framesmith.guards.sources import InstanceDict, Pinned
 from framesmith.variables.builtin_types.dicts import DictTracker
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.callables.polyfill_functions import polyfill_function
 from framesmith.variables.core.base import PendingCall, TraceContext, Tracker
 from framesmith.variables.core.builtin_type import BUILTIN_TYPES
 from framesmith.variables.core.constant import Constant
+from framesmith.variables.core.folding import from_python
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.objects.instance_writing import find_solid_base
 from framesmith.variables.objects.instances import InstanceTracker
@@ -76,6 +79,8 @@ for _function in (copy.copy, copy.deepcopy):
 def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     """`object.__reduce_ex__(self, protocol)` for protocols from 2 (CPython `reduce_newobj`)."""
     version = protocol.as_python_constant()
+    if isinstance(self, DictTracker) and self.cls is OrderedDict:
+        return _reduce_ordered(tx, self)
     # An instance of a subclass of set or another builtin type answers below, by the rules for its class.
     row = None if isinstance(self, InstanceTracker) else tx.registry[BUILTIN_TYPES].get(self.python_type)
     if row is not None and row.reduce is not None:
@@ -93,6 +98,17 @@ def reduce_ex(tx: TraceContext, self: Tracker, protocol: Tracker, /) -> Tracker:
     cls = tx.wrap(self.cls, class_source(self.cls))
     items, pairs = _content(tx, self)
     return TupleTracker([make, TupleTracker([cls]), _state(tx, self), items, pairs])
+
+
+def _reduce_ordered(tx: TraceContext, value: DictTracker) -> Tracker:
+    """`OrderedDict.__reduce__` of one without attributes, which is guarded: the type, no arguments, no state, and an iterator over the
+    items."""
+    if value.attributes or (value.value is not None and vars(value.value)):
+        value.unsupported("__reduce_ex__ with attributes of its own")
+    if value.source is not None:
+        tx.guard(InstanceDict(value.source), LengthIs(0))
+    items = value.attribute(tx, "items").call(tx, (), {}).realize().iterate(tx)
+    return TupleTracker([from_python(tx, OrderedDict), TupleTracker([]), NONE, NONE, items])
 
 
 def _needs_arguments(cls: type) -> bool:

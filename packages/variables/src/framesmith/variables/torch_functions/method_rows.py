@@ -44,7 +44,7 @@ BREAKS: Final[dict[BreakKind, tuple[str, ...]]] = {
         "numpy", "__array__", "__array_wrap__", "__dlpack__", "__dlpack_device__",
         "const_data_ptr", "storage", "untyped_storage", "_typed_storage", "storage_type", "is_set_to",
         "is_shared", "_use_count", "_is_view", "__reduce__", "__reduce_ex__", "_reduce_ex_internal", "__setstate__",
-        "__getstate__", "__sizeof__", "__dir__", "__repr__", "__format__", "__deepcopy__", "_view_func",
+        "__getstate__", "__sizeof__", "__dir__", "__repr__", "__format__", "_view_func",
         "_view_func_unsafe", "_rev_view_func_unsafe", "_fix_weakref", "is_pinned", "is_coalesced",
     ),
     BACKEND_LIMIT: (
