@@ -18,6 +18,7 @@ FORWARDS = {
     "reads the parameter": "p.data = p.data.cos(); return (p * q).sum()",
     "reads a part of it": "p.data = p.data.cos(); return (p[0] * q[1]).sum()",
     "computes from the parameter": "p.data = p.data.cos(); return (p.sin() * q * p).sum()",
+    "reads another leaf": "q.data = q.data.cos(); return (p * q).sum()",
     "reads the value": "v = p.data.cos(); p.data = v; return (v * q).sum()",
 }
 

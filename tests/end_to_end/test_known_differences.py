@@ -178,6 +178,39 @@ def test_operators_that_raise() -> None:
     assert (calls(lambda function: function), calls(eager), calls(aot)) == (1, 1, 3)
 
 
+def test_gradients_of_a_refused_backward_pass() -> None:
+    def gradient(call: Function) -> torch.Tensor | None:
+        p, q = leaf(), leaf()
+        loss = call(p, q)
+        with torch.no_grad():
+            p.add_(1)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()
+        return q.grad
+
+    def run(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+        return (p.sin() * q).sum()
+
+    assert gradient(eager(run)) is not None
+    assert gradient(aot(run)) is None
+
+
+def test_data_of_a_leaf_that_changed_behind_the_back_of_autograd() -> None:
+    def gradient(call: Function) -> torch.Tensor:
+        p = leaf()
+        loss = call(p)
+        p.data = torch.full((2, 3), 5.0)
+        loss.backward()
+        assert p.grad is not None
+        return p.grad
+
+    def run(p: torch.Tensor) -> torch.Tensor:
+        return torch.clamp(p, -2, 2).sum()
+
+    assert gradient(eager(run)).eq(0).all()
+    assert gradient(aot(run)).eq(1).all()
+
+
 @pytest.mark.inductor
 def test_memory_that_changed_behind_the_back_of_autograd() -> None:
     def gradient(call: Function) -> torch.Tensor:

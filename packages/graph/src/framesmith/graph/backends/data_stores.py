@@ -136,7 +136,7 @@ def store_behind(
 
     def run(*values: object) -> tuple[object, ...]:
         given = cast(Sequence[torch.Tensor], values)
-        with save_as_eager([given[store.tensor] for store in placed]) as saved:
+        with save_as_eager(values, [given[store.tensor] for store in placed]) as saved:
             results = call(*values)
         for store in placed:
             tensor, value = given[store.tensor], cast(torch.Tensor, results[store.value])

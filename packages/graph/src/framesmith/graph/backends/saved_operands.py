@@ -39,12 +39,13 @@ class Store:
 
 @final
 class SavedOperand:
-    """One tensor that a backward pass needs, an alias of its own; `owner`: whose data it was, by a store, if eager would have saved that."""
+    """One tensor that a backward pass needs: an alias of its own, or a leaf itself, whose newest data is read then. `owner`: whose data
+    it was, by a store, if eager would have saved that."""
 
     __slots__ = ("owner", "store", "tensor", "version")
 
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.tensor = tensor.detach()  # a leaf is given itself, and gets other data
+    def __init__(self, tensor: torch.Tensor, *, is_itself: bool) -> None:
+        self.tensor = tensor if is_itself else tensor.detach()
         self.owner: torch.Tensor | None = None
         self.store: Store | None = None
         self.version: int | None = tensor._version
@@ -74,8 +75,8 @@ class SavedOperand:
 
 
 @contextmanager
-def save_as_eager(inputs: Sequence[torch.Tensor]) -> Iterator[list[SavedOperand]]:
-    """What a graph saves while the block runs, which gets its owners behind it. `inputs`: those whose data it replaces.
+def save_as_eager(inputs: Sequence[object], replaced: Sequence[torch.Tensor]) -> Iterator[list[SavedOperand]]:
+    """What a graph saves while the block runs, which gets its owners behind it. `replaced`: the inputs whose data it replaces.
 
     Nothing is done where the program has hooks of its own for what is saved, or where nothing can be saved.
     """
@@ -83,11 +84,13 @@ def save_as_eager(inputs: Sequence[torch.Tensor]) -> Iterator[list[SavedOperand]
     if not torch.is_grad_enabled() or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
         yield saved
         return
-    old: Collection[int] = {storage_of(tensor) for tensor in inputs}
+    old: Collection[int] = {storage_of(tensor) for tensor in replaced}
+    leaves = {id(value) for value in inputs if isinstance(value, torch.Tensor) and value.is_leaf}
 
     def pack(tensor: torch.Tensor) -> SavedOperand:
-        operand = SavedOperand(tensor)
-        if storage_of(tensor) in old:
+        is_old = storage_of(tensor) in old
+        operand = SavedOperand(tensor, is_itself=id(tensor) in leaves and not is_old)
+        if is_old:
             operand.version = None  # `p.data` has a version counter of its own in eager
         saved.append(operand)
         return operand
