@@ -5,7 +5,7 @@ import torch
 
 def program(values: torch.Tensor) -> torch.Tensor:
     values = values.sin()
-    values.data = torch.zeros(3)
+    values.data = torch.zeros(3, dtype=torch.float64)
     return values.cos()
 
 

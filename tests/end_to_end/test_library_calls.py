@@ -68,7 +68,7 @@ def hooks(x, model):
 
 
 PROGRAMS = [
-    (copies, lambda: (X, {"numbers": [1, 2], "module": nn.Linear(2, 2), "opaque": Opaque()})),
+    (copies, lambda: (X, {"view": X[:1], "numbers": [1, 2], "module": nn.Linear(2, 2)})),
     (draws, lambda: (X,)),
     (queues, lambda: (X, queue.Queue())),
     (logs, lambda: (X,)),

@@ -139,3 +139,37 @@ def test_a_manager_around_the_function_costs_no_break() -> None:
     log = list[Any]()
     result = frontend.compile(run, backend="eager", fullgraph=True)(torch.ones(2), log)
     assert result.equal(torch.full((2,), 2.0)) and log == ["closed"]
+
+
+MIXED = {
+    "an object and a generator": "a = N(1, log); b = g(2, log)",
+    "in one dict": "a = {1: N(1, log), 2: g(2, log)}",
+    "in one deque": "a = deque([N(1, log), N(2, log)])",
+    "an attribute": "a = Plain(); a.b = N(1, log); a.b = N(2, log); log.append('x'); b = g(3, log)",
+    "an attribute and a deque": "a = deque([g(1, log), g(2, log)]); b = Plain(); b.a = N(3, log); b.a = g(4, log)",
+    "an overwritten tuple": "a = (g(2, log), g(3, log)); b = g(5, log); a = ()",
+    "a slice of both": "a = [[g(5, log)], g(6, log)]; graph_break(); a.extend([g(9, log)]); a[:] = []; log.append('x')",
+    "appended behind a break": "v = g(1, log); a = deque([noted(2, log)]); graph_break(); a.append(g(4, log))",
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", MIXED)
+def test_objects_and_generators(name: str, backend: str) -> None:
+    test_ends(MIXED[name], backend)
+
+
+def test_what_is_returned_outlives_no_trace() -> None:
+    def run(x: torch.Tensor, log: list[Any]) -> tuple[torch.Tensor, Noted]:
+        kept = Noted(1, log)
+        for _ in noted(2, log):
+            break
+        other = Plain()
+        other.a = begun(3, log)  # type: ignore[attr-defined]
+        return x + 1, kept
+
+    for call in (run, frontend.compile(run, backend="eager")):
+        log = list[Any]()
+        result = call(torch.ones(2), log)
+        del result
+        assert log == [2, 3, 1]

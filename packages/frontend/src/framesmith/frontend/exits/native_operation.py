@@ -14,7 +14,7 @@ from framesmith.frontend.exits.number_reads import METHODS, find_number_read, wr
 from framesmith.frontend.exits.resumption import Resumption
 from framesmith.frontend.generated.source_writer import EntryWriter
 from framesmith.frontend.generated.tail_calls import continue_after_raising, raise_again
-from framesmith.frontend.tracing.finalizers import find_finalizable, variables_of
+from framesmith.frontend.tracing.finalizers import find_finalizable, is_owned, runs_finalizer, variables_of
 from framesmith.frontend.tracing.frame_readers import reads_frame
 from framesmith.frontend.tracing.frame_roles import FrameRole
 from framesmith.frontend.tracing.library_calls import CALLS
@@ -26,8 +26,9 @@ from framesmith.graph.breaks.break_kinds import INTROSPECTION
 from framesmith.graph.running.failures import Replay
 from framesmith.guards.names import PREFIX
 from framesmith.variables.callables.cached_functions import finish_call, has_broken
+from framesmith.variables.callables.generators import GeneratorTracker
 from framesmith.variables.callables.polyfill_functions import is_polyfill_code
-from framesmith.variables.core import Null, Tracker
+from framesmith.variables.core import Lazy, Null, Tracker
 from framesmith.variables.core.builtin_methods import BoundBuiltin
 from framesmith.variables.core.reach import reachable
 from framesmith.variables.objects.exception_chains import restore_exception
@@ -207,11 +208,16 @@ class NativeOperation:
         return any(find_finalizable(self._machine, variables_of(frame)) for frame in left)
 
     def _would_be_held(self, operands: Sequence[Tracker]) -> bool:
-        """Whether this entry would hold, by names of its own, what the operation may take out of an operand that was made here, and whose
-        end is seen: `generators.clear()`. The next entry finds that operand as an existing object, and holds nothing of it."""
-        made = [operand.realize() for operand in operands if operand.source is None]
+        """Whether this entry would hold, by names of its own, what the operation may take out of an operand that was made or changed here,
+        and whose end is seen: `generators.clear()`. The next entry finds that operand as an existing object, and holds nothing of it."""
+        changes = self._machine.tx.changes
+        read = [one.realize() for one in operands if not isinstance(one, Lazy) or one.is_realized]
+        made = [one for one in read if one.source is None or changes.is_changed(one)]
         inside = reachable([part for operand in made for part in operand.children()])
-        return bool(inside) and bool(find_finalizable(self._machine, inside.values()))
+        return any(
+            runs_finalizer(one) and (isinstance(one, GeneratorTracker) or is_owned(self._machine, one))
+            for one in inside.values()
+        )
 
     def _sees_exception(self, frame: Frame) -> bool:
         """Whether the frame does more than pass on an exception of its current operation: it may catch it, take it for

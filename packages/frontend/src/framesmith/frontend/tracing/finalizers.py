@@ -284,7 +284,11 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
             generator.finished = True
             generator.frame.release()
     if len(lost) > 1 and generators:
-        lost = [find_first(values, lost)]
+        first = find_first(values, lost)
+        if first is None:
+            machine.value_ends.is_order_unknown = True
+            raise GraphBreak(GENERATOR, f"{len(lost)} values end together, in an order that is not known")
+        lost = [first]
     for value in lost:
         if value in machine.tx.changes.ambient.open_blocks:
             raise GraphBreak(CONTEXT_MANAGER, f"{value.describe()} is dropped while its block is open")
@@ -303,11 +307,11 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
             machine.value_ends.closings -= 1
 
 
-def find_first(values: Sequence[Tracker], lost: Sequence[Tracker]) -> Tracker:
+def find_first(values: Sequence[Tracker], lost: Sequence[Tracker]) -> Tracker | None:
     """Of several values that end together, the one that ends first, and the others with its frame.
 
-    Raises GraphBreak where it is not known: it depends on the kind of each container, and frames let go of their
-    variables in another order from 3.14 on.
+    None where it is not known: it depends on the kind of each container, and frames let go of their variables in another order
+    from 3.14 on.
     """
     inside = [reachable(one.children()) for one in lost]
     outer = [
@@ -322,7 +326,7 @@ def find_first(values: Sequence[Tracker], lost: Sequence[Tracker]) -> Tracker:
     first = leading[0].realize() if len({id(one.realize()) for one in leading}) == 1 else None
     if isinstance(first, GeneratorTracker) and any(first is value for value in lost):
         return first
-    raise GraphBreak(GENERATOR, f"{len(lost)} values end together, in an order that is not known")
+    return None
 
 
 def end_entry_here(machine: Machine, ending: EndingValue) -> None:

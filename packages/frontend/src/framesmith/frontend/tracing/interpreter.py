@@ -7,7 +7,7 @@ import sys
 from itertools import takewhile
 from typing import TypeVar, final
 
-from framesmith.bytecode.meaning import Handler
+from framesmith.bytecode.meaning import Handler, Kind
 from framesmith.frontend.tracing.decomposed_generators import depth_of_real_generator
 from framesmith.frontend.tracing.finalizers import check_left_variables, drop_references, variables_of
 from framesmith.frontend.tracing.frame_roles import FrameRole
@@ -306,7 +306,15 @@ class Interpreter:
         assert reason is not None
         if has_nested:
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, BreakBefore(reason)))
+        self._restart_before_ends(frame, reason)
         return ResumeHere(reason)
+
+    def _restart_before_ends(self, frame: Frame, reason: GraphBreak) -> None:
+        """Raise Restart, so that the trace ends before an operation that lets go of several values in an unknown order: the next entry
+        finds what the trace made as real objects. Not where it begins with the operation; a frame that returns runs natively."""
+        is_unknown, self.machine.value_ends.is_order_unknown = self.machine.value_ends.is_order_unknown, False
+        if is_unknown and self._steps > 1 and frame.reading.operations[frame.current].kind is not Kind.RETURN:
+            raise Restart(PlannedStop(self._steps, frame.code, frame.current, ResumeHere(reason)))
 
     def _end_where_resumable(self, end: NativeEnd | ResumeHere) -> NativeEnd | ResumeHere:
         """The end of the trace, if the frames are to be left there. The frame of a generator that has to be a real object
@@ -357,6 +365,7 @@ class Interpreter:
             end: NativeEnd = RunRestNatively(None, uncaught=exception_line(error.exception))
             own = self._find_error_of_frame(without_traceback(error, self._outside), frame)
         except GraphBreak as reason:
+            self._restart_before_ends(frame, without_traceback(reason, self._outside))
             made = machine.value_ends.references != references
             end = BreakBefore(without_traceback(reason, self._outside), makes_weak_references=made)
         except FakeFailure as failure:
@@ -425,7 +434,7 @@ class Interpreter:
         tx = self.machine.tx
         return tx.changes.version, tx.changes.ambient.version, tx.graph.operations
 
-    def _stop_as_planned(self, frame: Frame) -> NativeEnd:
+    def _stop_as_planned(self, frame: Frame) -> NativeEnd | ResumeHere:
         stop = self._stop
         assert stop is not None
         # its operation does not run: the end is written for the one that is next

@@ -270,6 +270,7 @@ class Machine:
         self.finalized.clear()
         self.value_ends.release()
         self._literals.clear()
+        self.outcome = self.handled = None  # an ended generator is a cycle that leads here
 
     def deliver(self, result: Tracker | PendingCall, role: FrameRole = FrameRole.CALL) -> None:
         """Push the result of the running operation, or start the frame that will give it."""

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Final, final
 
 from framesmith.frontend.tracing.machine import Machine
-from framesmith.frontend.tracing.trace_end import Finished, NativeEnd, TraceEnd
+from framesmith.frontend.tracing.trace_end import Finished, NativeEnd, ResumeHere, TraceEnd
 from framesmith.guards.kinds import EqualTo, HasKey, KeysAre
 from framesmith.variables.core import TraceContext
 
@@ -31,7 +31,7 @@ class PlannedStop:
     step: int
     code: CodeType | None  # None: any operation will do
     operation: int
-    end: NativeEnd
+    end: NativeEnd | ResumeHere
     asked: frozenset[int] = frozenset()
 
 

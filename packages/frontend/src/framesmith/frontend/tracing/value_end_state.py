@@ -41,6 +41,7 @@ class ValueEnds:
     - `changed`: the sources of the containers that the trace changed.
     - `given`: the values that were handed over and whose end is not seen in this call; `until_end`: what the outermost
       frame held when it returned.
+    - `is_order_unknown`: the present operation lets go of several values, in an order that only real objects have.
     - `let_go`, `reason`: what ended with the last operation, kept alive until the entry ends, and why it ends here.
     """
 
@@ -57,6 +58,7 @@ class ValueEnds:
     given: list[Lazy] = field(default_factory=list)
     until_end: list[Tracker] = field(default_factory=list)
     let_go: list[EndingValue] = field(default_factory=list)
+    is_order_unknown: bool = False
     reason: GraphBreak | None = None
 
     def release(self) -> None:

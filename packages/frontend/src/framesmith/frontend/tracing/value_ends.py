@@ -19,6 +19,7 @@ from framesmith.frontend.tracing.finalizers import (
     end_entry_here,
     find_pending_generators,
     is_end_observable,
+    is_held,
     is_observable,
     is_owned,
     is_plain_instance,
@@ -33,7 +34,7 @@ from framesmith.frontend.tracing.value_end_state import EndingValue
 from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import VALUE_ENDS
 from framesmith.guards.class_lookup import MISSING, is_heap_type, is_one_of, static_lookup
-from framesmith.guards.finalized import ends_unseen
+from framesmith.guards.finalized import ends_unseen, is_finalized
 from framesmith.guards.kinds import NotWeaklyObserved, is_weakly_observed
 from framesmith.guards.sources import Local
 from framesmith.variables.callables.generators import GeneratorTracker, Returned, Yielded
@@ -124,6 +125,9 @@ def check_lost_values(machine: Machine) -> bool:
     direct = {id(value) for frame in machine.frames for value in (*frame.locals.values(), *frame.stack)}
     indirect = [one for one in ends.held.values() if one.is_inside or id(one.tracker) not in direct]
     lost = find_lost(machine, indirect) if indirect else []
+    # those in one container end with the changes of that
+    if len({id(one.tracker) if one.is_inside else id(one.real) for one in lost}) > 1:
+        ends.is_order_unknown = True
     for ending in lost:
         del ends.held[id(ending.real)]
         end_entry_here(machine, ending)
@@ -148,26 +152,37 @@ def find_lost(machine: Machine, endings: Sequence[EndingValue]) -> list[EndingVa
 
 
 def check_order_of_ends(machine: Machine, frame: Frame) -> None:
-    """Raise GraphBreak if several variables of a frame that returns let go of values whose end is seen by the program: CPython lets
-    go of them in an order that only a real frame has."""
-    ends = machine.value_ends.held
-    if len(ends) < 2:
+    """Raise GraphBreak if a frame that returns lets go of several values whose end is seen by the program: CPython lets go of them in an
+    order that only a real frame and real containers have. Several generators that the trace made are left to `drop_references`."""
+    ends, variables = machine.value_ends, variables_of(frame)
+    instances = [one for one in variables if ends.owning and leads_to_end(machine, one)]
+    generators = find_pending_generators(machine, *variables) if machine.generators else []
+    if len(ends.held) + len(instances) + len(generators) < 2:
         return
     kept = frame.locals.copy(), frame.cells.copy()
     frame.locals.clear()
     frame.cells.clear()
-    lost = {id(one.real) for one in find_lost(machine, [*ends.values()])}
+    existing = len(find_lost(machine, [*ends.held.values()])) + sum(
+        not is_held(machine, one) for one in instances
+    )
+    reached = reachable(roots(machine)) if generators else {}
+    made = [one for one in generators if id(one) not in reached]
+    # those in what existed before, and ends with the frame, are made as real ones
+    is_mixed = existing > 0 or any(is_held(machine, one) for one in made)
     frame.locals.update(kept[0])
     frame.cells.update(kept[1])
-    changed = {id(real_object(one)): one for one in machine.tx.changes.changed_trackers()}
-    leading = 0
-    for value in variables_of(frame) if len(lost) > 1 else ():
-        parts = (held_by(machine.tx.registry, one, changed) for one in reachable([value]).values())
-        found = lost & {id(part) for some in parts for part in some}
-        leading += bool(found)
-        lost -= found
-    if leading > 1:
-        raise GraphBreak(VALUE_ENDS, f"the ends of {leading} variables are seen by the program")
+    if is_mixed and existing + len(made) > 1:
+        raise GraphBreak(VALUE_ENDS, f"the ends of {existing + len(made)} values are seen by the program")
+
+
+def leads_to_end(machine: Machine, value: Tracker) -> bool:
+    """Whether an existing instance that belongs to the frames holds something whose end is seen, and has no `__del__` itself."""
+    real = real_object(value)
+    if real is None or not is_plain_instance(type(real)) or machine.value_ends.notes(real):
+        return False
+    if not (is_observable(type(real)) and is_owned(machine, value)):
+        return False
+    return any(map(is_finalized, parts_of(real, machine.tx.registry[CONTAINERS])))
 
 
 def held_by(registry: Registry, tracker: Tracker, changed: Mapping[int, Tracker]) -> Iterator[object]:
