@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.end_to_end.compare import Comparison
 
 from framesmith import frontend
 
@@ -54,11 +55,6 @@ def observe(call: Callable[..., Any]) -> list[Any]:
     return found
 
 
-def are_equal(ours: list[Any], in_eager: list[Any]) -> bool:
-    pairs = zip(ours, in_eager, strict=True)
-    return all(one.equal(other) if isinstance(one, torch.Tensor) else one == other for one, other in pairs)
-
-
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("name", [*BODIES, *BREAKS])
 def test_data_of_a_new_tensor(name: str, backend: str) -> None:
@@ -66,4 +62,4 @@ def test_data_of_a_new_tensor(name: str, backend: str) -> None:
     exec(f"def f(x, g, q):\n    {(BODIES | BREAKS)[name]}", namespace)  # noqa: S102
     function = namespace["f"]
     compiled = frontend.compile(function, backend=backend, fullgraph=name in BODIES)
-    assert are_equal(observe(compiled), observe(function))
+    Comparison().same(observe(function), observe(compiled), name)

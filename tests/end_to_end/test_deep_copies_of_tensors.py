@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.end_to_end.compare import Comparison
 from torch import nn
 
 from framesmith import frontend
@@ -80,18 +81,13 @@ def observe(body: str, compile_function: Callable[..., Any]) -> list[Any]:
     return found
 
 
-def are_equal(ours: list[Any], in_eager: list[Any]) -> bool:
-    pairs = zip(ours, in_eager, strict=True)
-    return all(one.equal(other) if isinstance(one, torch.Tensor) else one == other for one, other in pairs)
-
-
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("name", [*ONE_GRAPH, *BREAKS])
 def test_copies(name: str, backend: str) -> None:
     body = (ONE_GRAPH | BREAKS)[name]
     fullgraph = name in ONE_GRAPH
     ours = observe(body, lambda f: frontend.compile(f, backend=backend, fullgraph=fullgraph))
-    assert are_equal(ours, observe(body, lambda f: f))
+    Comparison().same(observe(body, lambda f: f), ours, name)
 
 
 def test_what_varies_is_guarded() -> None:
