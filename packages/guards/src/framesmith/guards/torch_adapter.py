@@ -13,7 +13,7 @@ What was found out by running torch 2.13, 2.14 and 2.15 (they agree):
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import cast, final
+from typing import Final, cast, final
 
 import torch
 from torch._C._dynamo import guards as _native
@@ -33,6 +33,11 @@ function_mode_depth: Callable[[], int] = torch._C._len_torch_function_stack
 function_mode_applies: Callable[[object], bool] = torch._C._has_torch_function_unary
 dispatch_mode_depth: Callable[[], int] = torch._C._len_torch_dispatch_stack
 functorch_top: Callable[[], object] = peek_interpreter_stack
+
+_AUTOCAST_DEVICES: Final = ("cpu", "cuda", "mtia", "maia", "xpu", "ipu", "hpu", "xla", "privateuseone", "mps")
+"""In the order in which torch lists their settings."""
+_AUTOCAST_TYPES: Final = {5: "torch.float16", 15: "torch.bfloat16"}
+"""By the numbers of torch's `ScalarType`."""
 
 
 @final
@@ -70,11 +75,31 @@ class StateSnapshot:
     def changes(self) -> list[str]:
         """What differs now, one phrase a field."""
         now = StateSnapshot().fields
-        return [
-            f"{name} changed from {_flat(was)} to {_flat(now.get(name))}"
-            for name, was in self.fields.items()
-            if was != now.get(name)
-        ]
+        found = list[str]()
+        for name, was in self.fields.items():
+            if was == now.get(name):
+                continue
+            by_device = _autocast_changes(was, now.get(name)) if name == "autocast_state" else []
+            found += by_device or [f"{name} changed from {_flat(was)} to {_flat(now.get(name))}"]
+        return found
+
+
+def _autocast_changes(was: object, now: object) -> list[str]:
+    """What differs in autocast, one phrase a device; nothing where torch lists other devices than those that are known."""
+    before, after = _autocast_of(was), _autocast_of(now)
+    pairs = zip(_AUTOCAST_DEVICES, before, after, strict=True) if before and after else ()
+    return [f"autocast on {name} changed from {one} to {other}" for name, one, other in pairs if one != other]
+
+
+def _autocast_of(state: object) -> list[str]:
+    """For each device what autocast does: `off`, or the type that it casts to."""
+    if not isinstance(state, dict):
+        return []
+    enabled, types = state.get("enabled", ()), state.get("dtype", ())
+    if not len(enabled) == len(types) == len(_AUTOCAST_DEVICES):
+        return []
+    given = zip(enabled, types, strict=True)
+    return [_AUTOCAST_TYPES.get(dtype, f"type {dtype}") if is_on else "off" for is_on, dtype in given]
 
 
 def _flat(value: object) -> str:
