@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Final
 
+from torch import fx
+
 from framesmith.frontend import events
 from framesmith.frontend.errors import TracingBugWarning
 from framesmith.frontend.user_warnings import warn
@@ -12,13 +14,20 @@ from framesmith.frontend.user_warnings import warn
 def report_entry(record: events.EntryRecord) -> None:
     """Log what the topics ask for about a new entry."""
     if record.graph is not None and events.is_logged("graph"):
-        events.log("graph", "%s\n%s", record.function, getattr(record.graph, "code", ""))
+        events.log("graph", "%s\n%s", record.function, graph_text(record.graph))
     if record.as_captured is not None:
         events.log("graph", "%s: %s", record.title(), events.AS_CAPTURED_TEXT.format(record.as_captured))
     if events.is_logged("guards"):
         events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guard_lines()))
     if events.is_logged("code"):
         events.log("code", "%s\n%s", record.function, record.source)
+
+
+def graph_text(graph: object) -> str:
+    """The code of a graph with the type and the sizes of each value, and the lines of the program, as torch writes it."""
+    if not isinstance(graph, fx.GraphModule):
+        return ""
+    return graph.print_readable(print_output=False)
 
 
 def report_changes(function: str, changes: Iterable[tuple[str, str]]) -> None:
