@@ -8,12 +8,14 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Final, final
 
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import AS_CAPTURED
-from framesmith.guards import GuardSet
+from framesmith.guards import Guard, GuardSet
+from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs, NotEqualTo, ShapeExpression, TensorIs
 from framesmith.guards.words import write_count
 
 TOPICS: Final = ("graph_breaks", "recompiles", "dynamic", "side_effects", "guards", "graph", "code")
@@ -54,22 +56,29 @@ class BreakRecord:
         return self.block()
 
 
+def _rank(guard: Guard) -> int:
+    if isinstance(guard.claim, TensorIs | ShapeExpression):
+        return 0
+    return 1 if isinstance(guard.claim, EqualTo | NotEqualTo | LengthIs | KeysAre) else 2
+
+
 @final
 class GuardTexts:
     """The guards of an entry as texts, made when somebody asks for them: a model has thousands. It is held where the entry is."""
 
     def __init__(self, guards: GuardSet, rename: Callable[[Iterable[str]], tuple[str, ...]]) -> None:
         self._made_of: tuple[GuardSet, Callable[[Iterable[str]], tuple[str, ...]]] | None = guards, rename
-        self._lines: tuple[tuple[str, ...], tuple[str | None, ...]] = (), ()
+        self._lines: tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...]] = (), (), ()
 
     @property
-    def lines(self) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
-        """The texts, and the user's line that asked for each guard."""
+    def lines(self) -> tuple[tuple[str, ...], tuple[str | None, ...], tuple[int, ...]]:
+        """The texts, the user's line that asked for each guard, and what it is about: 0 for tensors and sizes, 1 for values, 2 for all else."""
         made_of = self._made_of
         if made_of is not None:
             guards, rename = made_of
             texts = rename(guard.text() for guard in guards)
-            self._lines = texts, tuple(guard.reason.user_frame for guard in guards)
+            places = tuple(guard.reason.user_frame for guard in guards)
+            self._lines = texts, places, tuple(_rank(guard) for guard in guards)
             # the texts are enough from here on: the guards hold objects of the user
             self._made_of = None
         return self._lines
@@ -115,7 +124,8 @@ class EntryRecord:
     ) -> str:
         """What `explain` prints for it: its title, and its guards.
 
-        Only those that are not `known` from earlier entries of the same code, unless all are wanted (`most_guards` is None).
+        Only those that are not `known` from earlier entries of the same code, unless all are wanted (`most_guards` is None). Of too many
+        those about tensors, sizes and values are shown.
         """
         shared = ", shared with a function that was compiled before" if self.is_shared else ""
         count = write_count(len(self.guards), "guard")
@@ -124,7 +134,11 @@ class EntryRecord:
         first = [] if self.as_captured is None else [f"  {AS_CAPTURED_TEXT.format(self.as_captured)}"]
         if most_guards is None:
             return "\n".join([f"{title}:", *first, *(f"  {guard}" for guard in self.guard_lines())])
-        new = [line for line, text in zip(self.guard_lines(), self.guards, strict=True) if text not in known]
+        all_lines = zip(self.guard_lines(), *self.checks.lines[::2], strict=True)
+        ranked = [(rank, line) for line, text, rank in all_lines if text not in known]
+        if len(ranked) > most_guards:  # what differs from call to call as a rule comes first
+            ranked.sort(key=itemgetter(0))
+        new = [line for _, line in ranked]
         lines = [f"{title}, {len(new)} of them in no entry before:" if known else f"{title}:"]
         lines += [*first, *(f"  {guard}" for guard in new[:most_guards])]
         if len(new) > most_guards:
