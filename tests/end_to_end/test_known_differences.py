@@ -77,6 +77,39 @@ def test_an_object_that_is_written_to_and_let_go() -> None:
     assert eager(run)(torch.ones(2), [Held()])[1] is False
 
 
+class Noted:
+    """Notes its end."""
+
+    def __init__(self, log: list[str]) -> None:
+        self.log = log
+
+    def __del__(self) -> None:
+        self.log.append("ended")
+
+
+def test_what_the_variables_of_a_frame_in_a_traceback_hold() -> None:
+    def run(x: torch.Tensor, log: list[str]) -> torch.Tensor:
+        def inner() -> None:
+            held = Noted(log)  # noqa: F841
+            try:
+                raise ValueError
+            finally:
+                log.append("finally")
+
+        try:
+            inner()
+        except ValueError as error:  # noqa: F841
+            log.append("caught")
+        return x + 1
+
+    found = []
+    for call in (run, eager(run)):
+        log = list[str]()
+        call(torch.ones(2), log)
+        found.append(log)
+    assert found == [["finally", "caught", "ended"], ["finally", "ended", "caught"]]
+
+
 def test_gradients_of_a_weight_under_autocast() -> None:
     def gradient(compile_function: Callable[[Function], Function]) -> torch.Tensor:
         torch.manual_seed(0)

@@ -298,13 +298,14 @@ class Interpreter:
     def _end_at_lost_value(self, frame: Frame, has_nested: bool) -> ResumeHere | None:
         """The end of the trace here, if the operation let go of a value whose end is seen; else None.
 
-        If the operation ran frames in its midst, it is not known when it let go: Restart, and it runs natively.
+        If the operation ran frames in its midst, it is not known when it let go, and if it took several out of one container,
+        in which order: Restart, and it runs natively.
         """
         if is_making_function(self.machine) or not check_lost_values(self.machine):
             return None
         reason = self.machine.value_ends.reason
         assert reason is not None
-        if has_nested:
+        if has_nested or sum(one.is_inside for one in self.machine.value_ends.let_go) > 1:
             raise Restart(PlannedStop(self._steps, frame.code, frame.current, BreakBefore(reason)))
         self._restart_before_ends(frame, reason)
         return ResumeHere(reason)
