@@ -244,6 +244,22 @@ def test_data_of_a_leaf_that_changed_behind_the_back_of_autograd() -> None:
     assert gradient(aot(run)).eq(1).all()
 
 
+def test_data_of_a_weight_that_were_replaced_before_its_backward_pass() -> None:
+    def gradient(call: Function) -> torch.Tensor:
+        weight, x = leaf(), torch.ones(1, 3, requires_grad=True)
+        call(x, weight).backward()
+        assert x.grad is not None
+        return x.grad
+
+    def run(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        y = torch.nn.functional.linear(x, weight)
+        weight.data = weight.data * 3
+        return y.sum()
+
+    assert gradient(eager(run)).eq(2).all()
+    assert gradient(aot(run)).eq(6).all()
+
+
 @pytest.mark.inductor
 def test_memory_that_changed_behind_the_back_of_autograd() -> None:
     def gradient(call: Function) -> torch.Tensor:

@@ -8,7 +8,7 @@ through `p` before the store.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 
 import torch
 from torch import fx
@@ -20,9 +20,15 @@ from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.writes import Writes
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
+from framesmith.graph.operations.data_errors import operator_name
 
 Stores: TypeAlias = Sequence[tuple[fx.Node, fx.Node]]
 """The inputs, and what they get, in the order of the program."""
+
+
+_SAVES_ITSELF: Final = frozenset(["mul", "multiply", "pow", "square", "sin", "cos"])
+_SAVES_VIEW: Final = frozenset(["linear"])
+"""What is known of operations that save an operand. Of any other it is not known which of both it saves."""
 
 
 @final
@@ -104,10 +110,21 @@ def _place_stores(
         memory, readers = storage_of(value.meta[EXAMPLE]), set[fx.Node]()
         for stand_in in stand_ins & value.users.keys():
             readers |= stand_in.users.keys()
-        views = {node for node in readers if memory in map(storage_of, tensors_in(node.meta.get(EXAMPLE)))}
-        reads = bool(readers - views), bool(views), _is_differentiated(value, stand_ins)
-        placed.append(Store(inputs.index(tensor), results.index(value), *reads))
+        saved = [_saved_of(node, memory) for node in readers if node.op != "output"]
+        reads_tensor, reads_views = any(one[0] for one in saved), any(one[1] for one in saved)
+        reads_value = _is_differentiated(value, stand_ins)
+        placed.append(
+            Store(inputs.index(tensor), results.index(value), reads_tensor, reads_views, reads_value)
+        )
     return placed
+
+
+def _saved_of(node: fx.Node, memory: int) -> tuple[bool, bool]:
+    """Whether eager's operation may save the leaf that it is given, and whether a view of it, which keeps the memory of that moment."""
+    name = operator_name(node.op, node.target)
+    if name in _SAVES_VIEW or memory in map(storage_of, tensors_in(node.meta.get(EXAMPLE))):
+        return False, True
+    return True, name not in _SAVES_ITSELF
 
 
 def _is_differentiated(value: fx.Node, stand_ins: Set[fx.Node]) -> bool:
