@@ -228,15 +228,15 @@ def call_backend(
     ambient: Ambient,
     context: BackendContext,
     reliance: Reliance,
+    reason: str | None = None,
 ) -> BackendCall:
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`; `copies`: see `Repetition`. Raises
     OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where only that does what
-    eager does."""
-    reason = (
-        None
-        if reliance.is_certain
-        else why_captured(module.graph, used, written, ambient, keeps_all=reliance.keeps_all, copies=copies)
-    )
+    eager does: for the `reason` given, or one that is found here."""
+    if reason is None and not reliance.is_certain:
+        reason = why_captured(
+            module.graph, used, written, ambient, keeps_all=reliance.keeps_all, copies=copies
+        )
     if reason is not None and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
         module.meta[AS_CAPTURED] = reason

@@ -14,7 +14,7 @@ import torch._guards
 from torch import fx
 
 from framesmith.graph import finish as finishing
-from framesmith.graph.backends.data_stores import store_behind, take_stores, with_stand_ins
+from framesmith.graph.backends.data_stores import StoresBehind, take_stores, with_stand_ins
 from framesmith.graph.backends.dead_histories import detach_dead, restore_histories
 from framesmith.graph.backends.inference_results import as_inference_tensors
 from framesmith.graph.backends.sizes_of_views import add_sizes_of_views
@@ -458,18 +458,18 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, returned, self._reliance, copies)
         if not finishing.has_operations(graph):
             return finishing.without_graph(outputs, self._inputs.by_node())
-        # Fakes are differentiated here: fake mode has to be on.
-        dead = detach_dead(graph, self._reliance)
+        dead = detach_dead(graph, self._reliance)  # fakes are differentiated here: fake mode has to be on
         with self.pause_recording():
             add_sizes_of_views(self._root, self._inputs, self._reliance)
             groups, root = list(self._repetition.groups()), self._attributes.root
             module = finishing.build_module(graph, root, self._world, groups if self._reliance.holds else ())
             used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
+            behind = StoresBehind(graph, stores, used, self.writes)
             written, context = find_written_inputs(used, self._inputs.versions), self._world.for_backend()[1]
             given = (module, groups, copies, used, written, self._start, context, self._reliance)
-            made = finishing.call_backend(self.options, *given)
+            made = finishing.call_backend(self.options, *given, behind.why_captured)
         call = finishing.adapt_call(made, module, self.options.backend_name, used, written)
-        call = store_behind(as_inference_tensors(call, module, self._start), graph, stores, used, self.writes)
+        call = behind.behind(as_inference_tensors(call, module, self._start))
         failures = Failures(module, self._start, self.options.runs_as_captured)
         return CompiledSubgraph(
             call=failures.watch(restore_histories(call, dead, used), self.options),

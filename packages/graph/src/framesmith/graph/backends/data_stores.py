@@ -7,28 +7,25 @@ What uses `p` behind the store gets `v` in its place, with the history of `p` wh
 through `p` before the store.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, Final, TypeAlias, cast, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias, cast, final
 
 import torch
 from torch import fx
+from torch.utils.checkpoint import CheckpointPolicy
 
-from framesmith.graph.backends.saved_operands import Store, save_as_eager
+from framesmith.graph.backends.saved_history import Saved, saved_by_nodes
+from framesmith.graph.backends.saved_operands import Reads, Store, save_as_eager
 from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
 from framesmith.graph.breaks.breaks import GraphBreak
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.writes import Writes
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
-from framesmith.graph.operations.data_errors import operator_name
 
 Stores: TypeAlias = Sequence[tuple[fx.Node, fx.Node]]
 """The inputs, and what they get, in the order of the program."""
-
-
-_SAVES_ITSELF: Final = frozenset(["mul", "multiply", "pow", "square", "sin", "cos"])
-_SAVES_VIEW: Final = frozenset(["linear"])
-"""What is known of operations that save an operand. Of any other it is not known which of both it saves."""
 
 
 @final
@@ -63,7 +60,8 @@ def with_stand_ins(
     has none; a value may be stored there once more.
 
     `call`: target, arguments, keywords, as nodes; `tensors` among them. `record`: of the recorder. Raises GraphBreak where the operation
-    may write to such an operand, or to memory that a backward pass may read as that of the operand.
+    may write to such an operand, or to memory that a backward pass may read as that of the operand, and where two operands are to have
+    one memory.
     """
     target, args, kwargs = call
     if target is with_data:
@@ -80,6 +78,11 @@ def with_stand_ins(
             continue
         if torch.is_grad_enabled():
             if stand_in is None:
+                if writes.is_for_another(store):
+                    raise GraphBreak(
+                        BACKEND_LIMIT,
+                        f"{writes.name_of(tensor)}, whose new data are those of another tensor too, as an operand",
+                    )
                 stand_in = writes.stand_ins[store] = record("call_function", with_data, (tensor, value))
             known[tensor] = stand_in
         else:
@@ -99,68 +102,99 @@ def take_stores(graph: fx.Graph, writes: Writes, kept: Sequence[fx.Node]) -> tup
     return stores, [*kept, *values, *(tensor for tensor, _ in stores if not tensor.users)]
 
 
-def _place_stores(
-    graph: fx.Graph, stores: Stores, used: Sequence[Input], stand_ins: Set[fx.Node]
-) -> Sequence[Store]:
-    """Each store by the places of its tensor and of its value, in the graph, which is closed."""
-    results = list(cast(Sequence[object], graph.output_node().args[0]))
-    inputs = [entry.node for entry in used]
-    placed = list[Store]()
-    for tensor, value in stores:
-        memory, readers = storage_of(value.meta[EXAMPLE]), set[fx.Node]()
-        for stand_in in stand_ins & value.users.keys():
-            readers |= stand_in.users.keys()
-        saved = [_saved_of(node, memory) for node in readers if node.op != "output"]
-        reads_tensor, reads_views = any(one[0] for one in saved), any(one[1] for one in saved)
-        reads_value = _is_differentiated(value, stand_ins)
-        placed.append(
-            Store(inputs.index(tensor), results.index(value), reads_tensor, reads_views, reads_value)
-        )
-    return placed
+def _reads_of(stand_in: fx.Node | None, memory: int, saved: Sequence[tuple[fx.Node, Saved]]) -> Reads:
+    """What eager saves of the tensor that something stands for, and of its value, which have a memory."""
+    reads, own, views = Reads(0), None, set[fx.Node]()
+    if stand_in is not None:
+        own, views = stand_in.meta[EXAMPLE], _views_of(stand_in, memory)
+    for node, found in saved:
+        if not found.is_known:
+            return ~Reads(0)
+        if any(one is own for one in found.tensors):
+            is_direct = sum(one is own for one in found.tensors) == sum(one is own for one in found.direct)
+            reads |= Reads.TENSOR if is_direct else Reads.TENSOR | Reads.RESULTS
+        if any(one is not own and storage_of(one) == memory for one in found.tensors):
+            operands = {one for one in node.all_input_nodes if _has_memory(one, memory)}
+            reads |= Reads.VIEWS if operands & views or not operands else Reads(0)
+            reads |= Reads.VALUE if operands - views or not operands else Reads(0)
+    return reads
 
 
-def _saved_of(node: fx.Node, memory: int) -> tuple[bool, bool]:
-    """Whether eager's operation may save the leaf that it is given, and whether a view of it, which keeps the memory of that moment."""
-    name = operator_name(node.op, node.target)
-    if name in _SAVES_VIEW or memory in map(storage_of, tensors_in(node.meta.get(EXAMPLE))):
-        return False, True
-    return True, name not in _SAVES_ITSELF
-
-
-def _is_differentiated(value: fx.Node, stand_ins: Set[fx.Node]) -> bool:
-    """Whether a result with a history is computed from a value, but for what reads the stand-ins."""
-    todo, seen = [value], set(stand_ins)
+def _views_of(node: fx.Node, memory: int) -> set[fx.Node]:
+    """A node, and what is computed from it and has its memory."""
+    todo, seen = [node], {node}
     while todo:
-        for user in todo.pop().users.keys() - seen:
-            if user.op != "output" and any(one.requires_grad for one in tensors_in(user.meta[EXAMPLE])):
-                return True
-            seen.add(user)
-            todo.append(user)
-    return False
+        more = {user for user in todo.pop().users if user.op != "output" and _has_memory(user, memory)} - seen
+        seen |= more
+        todo += more
+    return seen
 
 
-def store_behind(
-    call: Callable[..., tuple[object, ...]],
-    graph: fx.Graph,
-    stores: Stores,
-    used: Sequence[Input],
-    writes: Writes,
-) -> Callable[..., tuple[object, ...]]:
-    """The call of a graph, which is closed, with stores of its results in its inputs."""
-    if not stores:
-        return call
-    placed = _place_stores(graph, stores, used, set(writes.stand_ins.values()))
+def _has_memory(node: fx.Node, memory: int) -> bool:
+    return memory in map(storage_of, _tensors_of([node]))
 
-    def run(*values: object) -> tuple[object, ...]:
-        given = cast(Sequence[torch.Tensor], values)
-        with save_as_eager(values, [given[store.tensor] for store in placed]) as saved:
-            results = call(*values)
-        for store in placed:
-            tensor, value = given[store.tensor], cast(torch.Tensor, results[store.value])
-            tensor.data = value
-            for operand in saved if store.reads_tensor or store.reads_views else ():
-                if storage_of(operand.tensor) == storage_of(value):
-                    operand.belong_to(tensor, store)
-        return results
 
-    return run
+def _tensors_of(nodes: Iterable[fx.Node]) -> Sequence[torch.Tensor]:
+    return [one for node in nodes for one in tensors_in(node.meta.get(EXAMPLE))]
+
+
+def _keep_memory(graph: fx.Graph, memory: int) -> None:
+    """Ask AOTAutograd not to compute what has a memory again, in a backward pass."""
+    for node in graph.nodes:
+        if node.op not in ("placeholder", "output") and _has_memory(node, memory):
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
+@final
+class StoresBehind:
+    """What is to be done about the stores of a graph, which is closed and has not been given to the backend: those that were taken out of
+    it, and one that the program makes next."""
+
+    def __init__(self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes) -> None:
+        self._stores: list[Store] = []
+        self._reads: list[Reads] = []
+        self.why_captured: str | None = None
+        if stores or (writes.is_store_next and any(one.requires_grad for one in _tensors_of(graph.nodes))):
+            self._plan(graph, stores, used, writes)
+
+    def _plan(self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes) -> None:
+        results = list(cast(Sequence[object], graph.output_node().args[0]))
+        inputs = [entry.node for entry in used]
+        ends = _tensors_of(node for node in (*inputs, *results) if isinstance(node, fx.Node))
+        saved = list(saved_by_nodes(graph, ends))
+        stand_ins = {node.args: node for node in writes.stand_ins.values() if not node._erased}
+        for tensor, value in stores:
+            memory = storage_of(value.meta[EXAMPLE])
+            reads = _reads_of(stand_ins.get((tensor, value)), memory, saved)
+            self._stores.append(Store(inputs.index(tensor), results.index(value), reads))
+            if reads:
+                _keep_memory(graph, memory)
+        for node in inputs:
+            memories = list(map(storage_of, _tensors_of([node])))
+            self._reads.append(_reads_of(node, memories[0], saved) if len(memories) == 1 else Reads(0))
+        every = [*self._reads, *(store.reads for store in self._stores)]
+        if writes.is_store_next and any(Reads.TENSOR in reads and reads != Reads.TENSOR for reads in every):
+            self.why_captured = (
+                "data are replaced behind it, and a gradient needs the old ones with the new ones"
+            )
+            self._stores = [replace(store, reads=store.reads & ~Reads.RESULTS) for store in self._stores]
+
+    def behind(self, call: Callable[..., tuple[object, ...]]) -> Callable[..., tuple[object, ...]]:
+        """The call of the graph with stores of its results in its inputs."""
+        is_captured = self.why_captured is not None
+        if not self._reads or (is_captured and not self._stores):
+            return call
+        stores, reads = self._stores, self._reads
+        replaced = {store.tensor for store in stores}
+
+        def run(*values: object) -> tuple[object, ...]:
+            with save_as_eager(values, replaced, is_captured=is_captured) as saved:
+                results = call(*values)
+            saved.give_inputs(reads)
+            for store in stores:
+                tensor = cast(torch.Tensor, values[store.tensor])
+                tensor.data = cast(torch.Tensor, results[store.value])
+                saved.give_value(store, tensor)
+            return results
+
+        return run

@@ -10,6 +10,7 @@ as it was, and what has the memory of `v` belongs to `p`: a change of `p` that e
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import Flag, auto
 from typing import Final, final
 
 import torch
@@ -24,76 +25,163 @@ _MODIFIED: Final = (
 )
 
 
+class Reads(Flag):
+    """What eager saves of `p` for a backward pass behind `p.data = v`: `p` itself, which may get other data; views of it, which keep their
+    memory and are counted with it; `v`, or views of that."""
+
+    TENSOR = auto()
+    RESULTS = auto()
+    VIEWS = auto()
+    VALUE = auto()
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A store behind a graph: the place of `p` among its inputs, that of `v` among its results, and what operations that may be
-    differentiated read behind it: `p`, views of it, `v` itself."""
+    """A store behind a graph: the place of `p` among its inputs, that of `v` among its results, and what eager saves of them."""
 
     tensor: int
     value: int
-    reads_tensor: bool
-    reads_views: bool
-    reads_value: bool
+    reads: Reads
+
+
+@final
+class Owner:
+    """A tensor that a program knows, and that other data may be given to: eager may have saved it, where a graph saved its memory."""
+
+    def __init__(self, tensor: torch.Tensor, reads: Reads) -> None:
+        self.tensor, self.reads, self.memory = tensor, reads, storage_of(tensor)
+        self._version = tensor._version
+
+    def check(self) -> None:
+        """Raises the RuntimeError that eager raises for what was changed in place."""
+        _check_version(self.tensor, self._version)
+
+    def is_replaced(self) -> bool:
+        """Whether eager's backward pass reads newer data."""
+        return Reads.TENSOR in self.reads and storage_of(self.tensor) != self.memory
+
+    def newest(self, tensor: torch.Tensor) -> torch.Tensor:
+        """What it has by now, in the form of what was saved; raises RuntimeError where the old data are needed, too."""
+        owner = self.tensor
+        if (
+            self.reads is not Reads.TENSOR
+            or owner.untyped_storage().nbytes() != tensor.untyped_storage().nbytes()
+        ):
+            raise self.error()
+        return owner.detach().as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+    def error(self) -> RuntimeError:
+        """Says that the backward pass comes too late."""
+        return RuntimeError(
+            f"the data of a {self.tensor.type()} {[*self.tensor.shape]} was replaced between a compiled function that stores data and its "
+            "backward pass, which would mix the old and the new: run the backward pass first"
+        )
 
 
 @final
 class SavedOperand:
-    """One tensor that a backward pass needs: an alias of its own, or a leaf itself, whose newest data is read then. `owner`: whose data
-    it was, by a store, if eager would have saved that."""
+    """One tensor that a backward pass needs, as an alias of its own if it may get other data. `source`: the input of the graph that it is,
+    if it is one. `owners`: whose memory it is; and if `is_derived`, what it is computed from again in the backward pass."""
 
-    __slots__ = ("owner", "store", "tensor", "version")
+    __slots__ = ("is_derived", "owners", "source", "tensor", "version")
 
-    def __init__(self, tensor: torch.Tensor, *, is_itself: bool) -> None:
-        self.tensor = tensor if is_itself else tensor.detach()
-        self.owner: torch.Tensor | None = None
-        self.store: Store | None = None
+    def __init__(self, tensor: torch.Tensor, *, is_input: bool, is_alias: bool) -> None:
+        self.tensor = tensor.detach() if is_alias else tensor
+        self.source = tensor if is_input else None
+        self.owners: list[Owner] = []
+        self.is_derived = False
         self.version: int | None = tensor._version
 
-    def belong_to(self, owner: torch.Tensor, store: Store) -> None:
-        """It is what the owner is from now on, or a view of it."""
-        self.owner, self.store, self.version = owner, store, owner._version
-
     def read(self) -> torch.Tensor:
-        """What eager's backward pass reads; raises the RuntimeError that eager raises for what was changed in place."""
-        tensor, owner, store = self.tensor, self.owner, self.store
-        asked = tensor if owner is None else owner
-        if self.version is not None and asked._version != self.version:
-            given = {"kind": asked.type(), "sizes": [*asked.shape], "version": asked._version}
-            raise RuntimeError(_MODIFIED.format(**given, expected=self.version))
-        if owner is None or store is None or storage_of(owner) == storage_of(tensor):
-            return tensor
-        reads_memory = store.reads_views or store.reads_value
-        if reads_memory and not store.reads_tensor:
-            return tensor
-        if reads_memory or owner.untyped_storage().nbytes() != tensor.untyped_storage().nbytes():
-            raise RuntimeError(
-                f"the data of a {owner.type()} {[*owner.shape]} was replaced by the compiled function, and once more before the backward "
-                "pass, which needs both: run the backward pass first"
-            )
-        return owner.detach().as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+        """What eager's backward pass reads; raises RuntimeError for what was changed in place, or would be needed with old and new data."""
+        if self.version is not None:
+            _check_version(self.tensor, self.version)
+        for owner in self.owners:
+            owner.check()
+        replaced = [owner for owner in self.owners if owner.is_replaced()]
+        if not replaced:
+            return self.tensor
+        if self.is_derived or len(self.owners) > 1:
+            raise replaced[0].error()
+        return replaced[0].newest(self.tensor)
+
+
+def _check_version(tensor: torch.Tensor, expected: int) -> None:
+    if tensor._version != expected:
+        given = {"kind": tensor.type(), "sizes": [*tensor.shape], "version": tensor._version}
+        raise RuntimeError(_MODIFIED.format(**given, expected=expected))
+
+
+@final
+class SavedOperands:
+    """All that one call of a graph saves. `is_captured`: what it saves of inputs is what eager saves."""
+
+    def __init__(self, inputs: Sequence[object], replaced: Collection[int], *, is_captured: bool) -> None:
+        self._is_captured = is_captured
+        self._inputs = [value if isinstance(value, torch.Tensor) else None for value in inputs]
+        self._replaced = replaced
+        self._ids = {id(tensor) for tensor in self._inputs}
+        self._versions = [0 if tensor is None else tensor._version for tensor in self._inputs]
+        self._old = {storage_of(tensor) for place in replaced if (tensor := self._inputs[place]) is not None}
+        self._all: list[SavedOperand] = []
+
+    def pack(self, tensor: torch.Tensor) -> SavedOperand:
+        """Hold what is saved; if it is the old memory of an input, then without a version: `p.data` has one of its own in eager."""
+        is_input, is_old = id(tensor) in self._ids, storage_of(tensor) in self._old
+        operand = SavedOperand(
+            tensor, is_input=is_input, is_alias=is_old or not (is_input and self._is_captured)
+        )
+        if is_old:
+            operand.version = None
+        self._all.append(operand)
+        return operand
+
+    def give_inputs(self, reads: Sequence[Reads]) -> None:
+        """Say whose memory was saved, behind the call and before its stores. `reads`: what eager saves of each input, as it was."""
+        for place, tensor in enumerate(() if self._is_captured else self._inputs):
+            if tensor is not None and place not in self._replaced:
+                is_written = tensor._version != self._versions[place]
+                self._give(Owner(tensor, reads[place]), can_derive=not is_written)
+
+    def give_value(self, store: Store, tensor: torch.Tensor) -> None:
+        """Say the same of the value of a store, which a tensor has just got. Of what eager has not saved a copy is held, which nothing
+        changes."""
+        memory = storage_of(tensor)
+        for one in self._all:
+            if not store.reads and one.source is None and storage_of(one.tensor) == memory:
+                one.tensor, one.version = one.tensor.clone(), None
+        if store.reads & (Reads.TENSOR | Reads.VIEWS):
+            self._give(Owner(tensor, store.reads), can_derive=True)
+
+    def _give(self, owner: Owner, *, can_derive: bool) -> None:
+        """What has the memory of an owner belongs to it, or, if nothing has it and eager has saved it, all that is computed from it."""
+        own = [
+            one
+            for one in self._all
+            if one.source is owner.tensor or (one.source is None and storage_of(one.tensor) == owner.memory)
+        ]
+        for one in own:
+            one.owners.append(owner)
+            if one.source is None and Reads.VALUE not in owner.reads:
+                one.version = None
+        if not own and can_derive and owner.reads & (Reads.TENSOR | Reads.VIEWS):
+            for one in self._all:
+                one.owners.append(owner)
+                one.is_derived = True
 
 
 @contextmanager
-def save_as_eager(inputs: Sequence[object], replaced: Sequence[torch.Tensor]) -> Iterator[list[SavedOperand]]:
-    """What a graph saves while the block runs, which gets its owners behind it. `replaced`: the inputs whose data it replaces.
+def save_as_eager(
+    inputs: Sequence[object], replaced: Collection[int], *, is_captured: bool
+) -> Iterator[SavedOperands]:
+    """What a graph saves while the block runs, which gets its owners behind it. `replaced`: the places of the inputs whose data it replaces.
 
     Nothing is done where the program has hooks of its own for what is saved, or where nothing can be saved.
     """
-    saved = list[SavedOperand]()
+    saved = SavedOperands(inputs, replaced, is_captured=is_captured)
     if not torch.is_grad_enabled() or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
         yield saved
         return
-    old: Collection[int] = {storage_of(tensor) for tensor in replaced}
-    leaves = {id(value) for value in inputs if isinstance(value, torch.Tensor) and value.is_leaf}
-
-    def pack(tensor: torch.Tensor) -> SavedOperand:
-        is_old = storage_of(tensor) in old
-        operand = SavedOperand(tensor, is_itself=id(tensor) in leaves and not is_old)
-        if is_old:
-            operand.version = None  # `p.data` has a version counter of its own in eager
-        saved.append(operand)
-        return operand
-
-    with saved_tensors_hooks(pack, SavedOperand.read):
+    with saved_tensors_hooks(saved.pack, SavedOperand.read):
         yield saved

@@ -22,6 +22,7 @@ class Writes:
         self.last: fx.Node | None = None
         self.stored: list[fx.Node] = []
         self.stand_ins: dict[fx.Node, fx.Node] = {}
+        self.is_store_next = False  # `p.data = v` ends the graph
 
     def note(self, node: fx.Node) -> None:
         """An operation was recorded that may have changed any of its operands; it is the `last` one."""
@@ -56,6 +57,18 @@ class Writes:
         """What stands for the tensor of a store where operations may be differentiated, if anything does so far."""
         found = self.stand_ins.get(store)
         return None if found is None or found._erased else found
+
+    def stand_ins_of(self, tensor: fx.Node) -> Sequence[fx.Node]:
+        """All that stands for an input behind one of its stores."""
+        return [one for one in self.stand_ins.values() if not one._erased and one.args[0] is tensor]
+
+    def is_for_another(self, store: fx.Node) -> bool:
+        """Whether something stands for another tensor in the memory of the value of a store."""
+        memory = storage_of(cast(fx.Node, store.args[2]).meta[EXAMPLE])
+        others = [
+            one for one in self.stand_ins.values() if not one._erased and one.args[0] is not store.args[0]
+        ]
+        return memory in [storage_of(one.meta[EXAMPLE]) for one in others]
 
     def stored_in(self, tensor: fx.Node) -> fx.Node | None:
         """What is to be stored in a tensor behind the graph."""

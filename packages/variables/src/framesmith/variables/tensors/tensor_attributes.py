@@ -255,6 +255,7 @@ def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         tx.changes.results[id(given.fake)] = tensor
         return
     if not isinstance(value, TensorTracker) or not _takes_data(tx, tensor, value):
+        tx.graph.writes.is_store_next = not tx.graph.runs_as_captured
         raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
     # The same fake gets the data, so its tracker stays the one of the tensor.
     call_node(tx, setattr, (tensor.graph_node(tx), "data", value.graph_node(tx)))
@@ -327,9 +328,11 @@ def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -
 
 
 def _is_differentiated(tx: TraceContext, tensor: TensorTracker) -> bool:
-    """Whether the graph uses an input where a backward pass needs it: eager would read there what was stored in between."""
-    users = tensor.graph_node(tx).users
-    return any(one.requires_grad for node in users for one in tensors_in(example(node)))
+    """Whether the graph uses an input, or what stands for it, where a backward pass needs it: eager would read there what was stored in
+    between."""
+    node = tensor.graph_node(tx)
+    users = [user for one in (node, *tx.graph.writes.stand_ins_of(node)) for user in one.users]
+    return any(one.requires_grad for user in users for one in tensors_in(example(user)))
 
 
 @ROWS.entry(WRITERS, "grad")
