@@ -180,7 +180,7 @@ UNSUPPORTED_ARGUMENT = _row(
 ATTRIBUTE_STORE = _row(
     "unsupported-attribute-store",
     "an attribute is set on an object of an unsupported type",
-    "The assignment may run C code that cannot be traced.",
+    "The assignment may run C code that cannot be traced, or gives an existing tensor data of another kind than a graph can.",
     "Return the value and assign it outside the compiled function.",
 )
 UNKNOWN_ITERATOR = _row(

@@ -3,13 +3,13 @@
 Methods are in `tensors.tensor_methods`.
 """
 
-from typing import Final
+from typing import Final, NoReturn
 
 import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import HISTORY_ASKED
-from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, OPERATION_RAISES, TENSOR_INTERNALS
+from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, BACKEND_LIMIT, OPERATION_RAISES, TENSOR_INTERNALS
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.fakes.real_strides import has_small_gaps
 from framesmith.graph.inputs.inputs import is_jagged
@@ -255,12 +255,21 @@ def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         tx.changes.results[id(given.fake)] = tensor
         return
     if not isinstance(value, TensorTracker) or not _takes_data(tx, tensor, value):
-        tx.graph.writes.is_store_next = not tx.graph.runs_as_captured
-        raise GraphBreak(ATTRIBUTE_STORE, f"{tensor.describe()}.data = ...")
+        _refuse_data(tx, tensor)
     # The same fake gets the data, so its tracker stays the one of the tensor.
     call_node(tx, setattr, (tensor.graph_node(tx), "data", value.graph_node(tx)))
     if not tx.graph.runs_as_captured:
         tx.graph.writes.store_behind()
+
+
+def _refuse_data(tx: TraceContext, tensor: TensorTracker) -> NoReturn:
+    name = f"{tensor.describe()}.data = ..."
+    if tx.graph.runs_as_captured:
+        raise GraphBreak(ATTRIBUTE_STORE, name)
+    tx.graph.writes.is_store_next = True
+    if tensor.value is not None and _is_differentiated(tx, tensor):
+        raise GraphBreak(BACKEND_LIMIT, f"{name} behind a use of the tensor that a gradient needs")
+    raise GraphBreak(ATTRIBUTE_STORE, name)
 
 
 def _is_own_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -> bool:
