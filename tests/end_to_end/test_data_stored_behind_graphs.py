@@ -135,3 +135,28 @@ def test_inductor_stores_behind_the_graph() -> None:
     function = function_of(ONE_GRAPH["a step"])
     ours = seen(frontend.compile(function, backend="inductor", fullgraph=True), True)
     torch.testing.assert_close(ours, seen(function, True))
+
+
+def test_explain_names_what_gets_data_behind_the_graph() -> None:
+    compiled = frontend.compile(
+        function_of("p.data = p.data.cos(); return (p * q).sum()"), backend="aot_eager"
+    )
+    p, q, g = (torch.rand(3, 3, requires_grad=True) for _ in range(3))
+    assert (
+        "behind the graph, p.data is replaced by one of its results"
+        in frontend.explain(compiled)(p, q, g).text()
+    )
+
+
+@pytest.mark.parametrize("body", ["p.data = p.data.cos(); return p * q", "q.data = g * 2; return p"])
+def test_export_refuses_it_with_its_line(body: str) -> None:
+    p, q, g = (torch.rand(3, 3) for _ in range(3))
+    with pytest.raises(frontend.FullGraphError, match=r"\.data = \.\.\."):
+        frontend.export(function_of(body))(p, q, g)
+
+
+def test_a_break_says_that_a_gradient_needs_the_old_data() -> None:
+    function = function_of("y = (p * q).sum(); p.data = p.data.cos(); return y")
+    p, q, g = (torch.rand(3, 3, requires_grad=True) for _ in range(3))
+    with pytest.raises(frontend.FullGraphError, match="behind a use of the tensor that a gradient needs"):
+        frontend.compile(function, backend="aot_eager", fullgraph=True)(p, q, g)

@@ -14,6 +14,7 @@ from typing import Final, final
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import AS_CAPTURED
+from framesmith.graph.backends.data_stores import STORED
 from framesmith.guards import Guard, GuardSet
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs, NotEqualTo, ShapeExpression, TensorIs
 from framesmith.guards.words import write_count
@@ -115,6 +116,16 @@ class EntryRecord:
         meta: dict[str, str] = getattr(self.graph, "meta", {})
         return meta.get(AS_CAPTURED)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of its graph besides the graph itself."""
+        stored: tuple[str, ...] = getattr(self.graph, "meta", {}).get(STORED, ())
+        captured = () if self.as_captured is None else (AS_CAPTURED_TEXT.format(self.as_captured),)
+        return (
+            *captured,
+            *(f"behind the graph, {name}.data is replaced by one of its results" for name in stored),
+        )
+
     def title(self) -> str:
         """The function and where the entry begins."""
         return f"{self.function} {self.begins}"
@@ -131,7 +142,7 @@ class EntryRecord:
         count = write_count(len(self.guards), "guard")
         head = "entry of" if number is None else f"entry {number},"
         title = f"{head} {self.title()}{shared}, has {count}"
-        first = [] if self.as_captured is None else [f"  {AS_CAPTURED_TEXT.format(self.as_captured)}"]
+        first = [f"  {note}" for note in self.notes]
         if most_guards is None:
             return "\n".join([f"{title}:", *first, *(f"  {guard}" for guard in self.guard_lines())])
         all_lines = zip(self.guard_lines(), *self.checks.lines[::2], strict=True)

@@ -15,8 +15,8 @@ def report_entry(record: events.EntryRecord) -> None:
     """Log what the topics ask for about a new entry."""
     if record.graph is not None and events.is_logged("graph"):
         events.log("graph", "%s\n%s", record.function, graph_text(record.graph))
-    if record.as_captured is not None:
-        events.log("graph", "%s: %s", record.title(), events.AS_CAPTURED_TEXT.format(record.as_captured))
+    for note in record.notes:
+        events.log("graph", "%s: %s", record.title(), note)
     if events.is_logged("guards"):
         events.log("guards", "%s\n  %s", record.function, "\n  ".join(record.guard_lines()))
     if events.is_logged("code"):

@@ -464,7 +464,7 @@ class Recorder:
             groups, root = list(self._repetition.groups()), self._attributes.root
             module = finishing.build_module(graph, root, self._world, groups if self._reliance.holds else ())
             used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
-            behind = StoresBehind(graph, stores, used, self.writes)
+            behind = StoresBehind(module, stores, used, self.writes)
             written, context = find_written_inputs(used, self._inputs.versions), self._world.for_backend()[1]
             given = (module, groups, copies, used, written, self._start, context, self._reliance)
             made = finishing.call_backend(self.options, *given, behind.why_captured)

@@ -9,7 +9,7 @@ through `p` before the store.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, cast, final
+from typing import Any, Final, TypeAlias, cast, final
 
 import torch
 from torch import fx
@@ -24,6 +24,8 @@ from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.writes import Writes
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 
+STORED: Final = "framesmith_stored"
+"""The key in the `meta` of a module under which there are the names of what gets new data behind it."""
 Stores: TypeAlias = Sequence[tuple[fx.Node, fx.Node]]
 """The inputs, and what they get, in the order of the program."""
 
@@ -150,10 +152,13 @@ class StoresBehind:
     """What is to be done about the stores of a graph, which is closed and has not been given to the backend: those that were taken out of
     it, and one that the program makes next."""
 
-    def __init__(self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes) -> None:
+    def __init__(self, module: fx.GraphModule, stores: Stores, used: Sequence[Input], writes: Writes) -> None:
+        graph = module.graph
         self._stores: list[Store] = []
         self._reads: list[Reads] = []
         self.why_captured: str | None = None
+        if stores:
+            module.meta[STORED] = tuple(writes.name_of(tensor) for tensor, _ in stores)
         if stores or (writes.is_store_next and any(one.requires_grad for one in _tensors_of(graph.nodes))):
             self._plan(graph, stores, used, writes)
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import torch
 from torch import fx
+from torch.autograd.graph import Node
 
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 
@@ -52,9 +53,9 @@ def saved_by_nodes(graph: fx.Graph, ends: Iterable[torch.Tensor]) -> Iterator[tu
             yield node, Saved(tensors, direct, is_known)
 
 
-def _operations_before(tensors: Iterable[torch.Tensor], seen: set[object]) -> Iterator[Any]:
+def _operations_before(tensors: Iterable[torch.Tensor], seen: set[object]) -> Iterator[Node]:
     """All operations in the history of some tensors, but for those that were seen."""
-    todo: list[Any] = [one.grad_fn for one in tensors]  # Any: torch has no type for all its operations
+    todo = [one.grad_fn for one in tensors]
     while todo:
         operation = todo.pop()
         if operation is not None and operation not in seen:

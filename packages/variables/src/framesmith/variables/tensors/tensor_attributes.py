@@ -9,7 +9,12 @@ import torch
 
 from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import HISTORY_ASKED
-from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE, BACKEND_LIMIT, OPERATION_RAISES, TENSOR_INTERNALS
+from framesmith.graph.breaks.break_kinds import (
+    ATTRIBUTE_STORE,
+    BACKEND_LIMIT,
+    OPERATION_RAISES,
+    TENSOR_INTERNALS,
+)
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.fakes.real_strides import has_small_gaps
 from framesmith.graph.inputs.inputs import is_jagged
@@ -318,6 +323,7 @@ def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -
     old, new = tensor.fake, value.fake
     return (
         tx.graph.length() is not None
+        and not tx.graph.options.exports  # a side effect
         and (tx.graph.runs_as_captured or not _is_differentiated(tx, tensor))
         and tensor.value is not None
         and type(tensor.value) in PLAIN_TENSORS
