@@ -19,6 +19,7 @@ from torch.fx.passes.runtime_assert import insert_deferred_runtime_asserts
 from framesmith.graph.backends.absent_gradients import drop_absent, find_reached
 from framesmith.graph.backends.backend import require_values
 from framesmith.graph.backends.captured_only import AS_CAPTURED, why_captured
+from framesmith.graph.backends.counted_writes import count_as_eager
 from framesmith.graph.backends.equal_calls import equal_calls_kept
 from framesmith.graph.backends.forbidden_views import (
     find_forbidden_views,
@@ -335,17 +336,20 @@ def on_plain_tensors(
 def adapt_call(
     call: Callable[..., Sequence[object]],
     module: fx.GraphModule,
-    backend: str,
+    options: GraphOptions,
     used: Sequence[Input],
     written: Collection[Source],
+    touched: Sequence[Source],
+    versions: Mapping[Source, int],
 ) -> Callable[..., tuple[object, ...]]:
     """What a backend made, as an entry calls it: with a tuple for its result, with inputs of subclasses, with the views that
-    autograd forbids to write to, and with the gradients that eager gives."""
-    made = returns_tuple(call, module, backend)
+    autograd forbids to write to, with the gradients and the version counters that eager gives. `versions`: see `Inputs`."""
+    made = returns_tuple(call, module, options.backend_name)
     if getattr(call, "__self__", None) is not module:
         made = drop_absent(made, find_reached(module.graph, used, written))
         kinds = find_forbidden_views(module.graph)
         made = restore_forbidden_views(made, kinds) if kinds else made
+        made = count_as_eager(made, used, touched, versions)
     return on_plain_tensors(made, module, used)
 
 

@@ -412,8 +412,7 @@ class Recorder:
     def subgraph(self, use: Use = BODY) -> Iterator[NestedRecording]:
         """Record into a nested graph; what it uses of the enclosing ones becomes an input of it."""
         parent = self._body
-        body = Subgraph(parent, use)
-        self._body = body
+        self._body = body = Subgraph(parent, use)
         try:
             yield NestedRecording(body, parent, self._attributes, self._symbols)
         finally:
@@ -458,7 +457,7 @@ class Recorder:
         positions = finishing.close(graph, outputs, self._start, returned, self._reliance, copies)
         if not finishing.has_operations(graph):
             return finishing.without_graph(outputs, self._inputs.by_node())
-        dead = detach_dead(graph, self._reliance)  # fakes are differentiated here: fake mode has to be on
+        dead = detach_dead(graph, self._reliance)  # differentiates fakes: fake mode has to be on
         with self.pause_recording():
             add_sizes_of_views(self._root, self._inputs, self._reliance)
             groups, root = list(self._repetition.groups()), self._attributes.root
@@ -466,20 +465,21 @@ class Recorder:
             used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
             behind = StoresBehind(module, stores, used, self.writes)
             written, context = find_written_inputs(used, self._inputs.versions), self._world.for_backend()[1]
-            given = (module, groups, copies, used, written, self._start, context, self._reliance)
-            made = finishing.call_backend(self.options, *given, behind.why_captured)
-        call = finishing.adapt_call(made, module, self.options.backend_name, used, written)
+            rest = (copies, used, written, self._start, context, self._reliance, behind.why_captured)
+            made = finishing.call_backend(self.options, module, groups, *rest)
+        touched = find_touched_sources(module.graph, used, written) if self.has_changes else written
+        call = finishing.adapt_call(made, module, self.options, used, written, touched, self._inputs.versions)
         call = behind.behind(as_inference_tensors(call, module, self._start))
         failures = Failures(module, self._start, self.options.runs_as_captured)
         return CompiledSubgraph(
-            call=failures.watch(restore_histories(call, dead, used), self.options),
+            failures.watch(restore_histories(call, dead, used), self.options),
             inputs=tuple(entry.source for entry in used),
             outputs=finishing.count_results(module.graph),
             failures=failures,
             positions=positions,
             graph_module=module,
             mutated=written,
-            touched=find_touched_sources(module.graph, used, written) if self.has_changes else written,
+            touched=touched,
         )
 
     def release(self) -> None:

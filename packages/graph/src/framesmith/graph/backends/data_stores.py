@@ -156,6 +156,7 @@ class StoresBehind:
         graph = module.graph
         self._stores: list[Store] = []
         self._reads: list[Reads] = []
+        self._counts: dict[int, int] = {}
         self.why_captured: str | None = None
         if stores:
             module.meta[STORED] = tuple(writes.name_of(tensor) for tensor, _ in stores)
@@ -171,7 +172,9 @@ class StoresBehind:
         for tensor, value in stores:
             memory = storage_of(value.meta[EXAMPLE])
             reads = _reads_of(stand_ins.get((tensor, value)), memory, saved)
-            self._stores.append(Store(inputs.index(tensor), results.index(value), reads))
+            place = inputs.index(tensor)
+            self._stores.append(Store(place, results.index(value), reads))
+            self._counts[place] = tensor.meta[EXAMPLE]._version - writes.first_version(used[place].source)
             if reads:
                 _keep_memory(graph, memory)
         for node in inputs:
@@ -190,15 +193,19 @@ class StoresBehind:
         if not self._reads or (is_captured and not self._stores):
             return call
         stores, reads = self._stores, self._reads
-        replaced = {store.tensor for store in stores}
+        counts = self._counts
+        replaced = counts.keys()
 
         def run(*values: object) -> tuple[object, ...]:
+            versions = {place: cast(torch.Tensor, values[place])._version for place in replaced}
             with save_as_eager(values, replaced, is_captured=is_captured) as saved:
                 results = call(*values)
             saved.give_inputs(reads)
             for store in stores:
                 tensor = cast(torch.Tensor, values[store.tensor])
                 tensor.data = cast(torch.Tensor, results[store.value])
+                counted = versions[store.tensor] + counts[store.tensor]
+                torch._C._autograd._unsafe_set_version_counter((tensor,), (counted,))
                 saved.give_value(store, tensor)
             return results
 

@@ -1,0 +1,69 @@
+"""Writes that eager does not count, through `data` or as statistics of a normalization, under a backend that writes them at the end: version
+counters are what they are in eager, and earlier results can be differentiated."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from framesmith import frontend
+
+WRITES = {
+    "through data": "w.data.add_(1)",
+    "a part": "w.data[0] = 3.0",
+    "clipped": "w.data.clamp_(-0.1, 0.1)",
+    "counted, too": "w.data.add_(1); w.detach().mul_(2)",
+    "counted": "w.detach().mul_(2)",
+    "old memory": "old = w.data; w.data = w.data * 2; old.add_(1)",
+    "old memory before": "old = w.data; old.add_(1); w.data = w.data * 2",
+    "detached": "old = w.detach(); w.data = w.data * 2; old.add_(1)",
+    "new memory": "w.data = w.data * 2; w.data.add_(1)",
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("name", WRITES)
+def test_version_counters(name: str, requires_grad: bool) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def f(w, x):\n    {WRITES[name]}; return x + 1", namespace)  # noqa: S102
+
+    def observe(call: Callable[..., Any]) -> list[object]:
+        w, x, found = (
+            torch.ones(3, requires_grad=requires_grad),
+            torch.ones(3, requires_grad=True),
+            list[object](),
+        )
+        for _ in range(3):
+            earlier = (w * x).sum()
+            call(w, x)
+            found += [w._version, w.tolist()]
+            try:
+                earlier.backward()
+            except RuntimeError as error:
+                found.append(str(error))
+            found += [
+                None if w.grad is None else w.grad.tolist(),
+                None if x.grad is None else x.grad.tolist(),
+            ]
+        return found
+
+    compiled = frontend.compile(
+        namespace["f"], backend="aot_eager", fullgraph=name != "counted, too" or not requires_grad
+    )
+    assert observe(compiled) == observe(namespace["f"])
+
+
+def test_statistics_of_a_normalization() -> None:
+    def observe(compile_model: Callable[[nn.Module], Callable[..., Any]]) -> list[object]:
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 2))
+        call, found = compile_model(model), list[object]()
+        for _ in range(3):
+            call(torch.rand(4, 3)).sum().backward()
+            found += [buffer._version for buffer in model.buffers()]
+        return found
+
+    ours = observe(lambda model: frontend.compile(model, backend="aot_eager", fullgraph=True))
+    assert ours == observe(lambda model: model)
