@@ -202,6 +202,6 @@ def test_what_is_let_go_of_is_guarded_and_what_is_handed_on_is_not() -> None:
         Lazy(value, Local(name), None) for name, value in (("kept", 1), ("lost", 2), ("seen", Finalized()))
     ]
     machine.value_ends.given += given
-    known = trace.tx.guards.mark()
+    known = len(trace.tx.guards.items)
     guard_unseen_ends(machine, [[given[0]]], [])
     assert [guard.claim for guard in trace.tx.guards.added_since(known)] == [EndsUnseen()]

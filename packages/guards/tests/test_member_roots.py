@@ -45,3 +45,10 @@ def test_a_root_below_a_neighbour_of_an_earlier_one_is_found():
     known = roots(0)
     known.add(InstanceItem(InstanceItem(MODEL, "head"), "fc"))
     assert known.is_above(InstanceItem(MODEL, "head")) and known.hold(Item(LAYERS, 0))
+
+
+def test_a_copy_goes_its_own_way():
+    known = roots(0)
+    made = known.copy()
+    made.add(Item(LAYERS, 1))
+    assert made.hold(Item(LAYERS, 0)) and made.hold(Item(LAYERS, 1)) and not known.hold(Item(LAYERS, 1))

@@ -6,7 +6,7 @@ from framesmith.guards import Family, Guard, GuardSet, Member, Scope
 from framesmith.guards.kinds import EqualTo, SameObject, TypeIs
 from framesmith.guards.source_index import SourceIndex
 from framesmith.guards.sources import Attribute, Computed, InstanceItem, Item, Local, Pinned
-from framesmith.guards.sources.rebase import Rebase, is_movable
+from framesmith.guards.sources.rebase import Rebase, RebasePattern, is_movable
 
 LAYERS = Local("layers")
 FIRST, SECOND = Item(LAYERS, 0), Item(LAYERS, 1)
@@ -27,6 +27,16 @@ def test_a_source_from_elsewhere_stays():
 def test_a_moved_source_reads_the_other_value():
     scope = Scope({"layers": [{"a": 1}, {"a": 2}]}, {})
     assert Rebase(FIRST, SECOND)(Item(FIRST, "a")).read(scope) == 2
+
+
+def test_several_sources_move_as_each_of_them_does():
+    sources = (FIRST, Item(FIRST, "a"), Item(SECOND, "a"))
+    pattern = RebasePattern(FIRST, sources[1:2])
+    for start in (SECOND, Item(LAYERS, 2), SECOND):
+        rebase, _ = pattern.move(start)
+        for given in (sources, sources[:2]):
+            assert rebase.move_all(given) == tuple(map(rebase, given))
+            assert rebase.move_all(given) == tuple(map(Rebase(FIRST, start), given))
 
 
 def test_what_is_computed_from_several_sources_is_not_moved():

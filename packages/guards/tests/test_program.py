@@ -3,10 +3,11 @@
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
-from framesmith.guards import Scope, compile_guards, first_failure
+from framesmith.guards import GuardSet, Scope, compile_guards, first_failure
 from framesmith.guards.kinds import (
     ClassAttribute,
     EqualTo,
@@ -285,6 +286,20 @@ def test_identical_constants_share_a_placeholder():
 
 def test_guards_added_since_a_mark_are_told():
     guard_set = guards((x, TypeIs(int)))
-    mark = guard_set.mark()
+    mark = len(guard_set.items)
     guard_set.update(guards((x, TypeIs(int)), (x, EqualTo(1))))
     assert [guard.claim for guard in guard_set.added_since(mark)] == [EqualTo(1)]
+
+
+@pytest.mark.parametrize("claim", [TypeIs(int), EqualTo(1)])
+def test_a_set_takes_over_another_one_and_keeps_each_guard_once(claim):
+    guard_set = guards((x, claim))
+    guard_set.update(guards((x, TypeIs(int)), (Item(x, 0), TypeIs(str))))
+    guard_set.update(guards((Item(x, 0), TypeIs(str))))
+    assert [guard.claim for guard in guard_set] == [*dict.fromkeys([claim, TypeIs(int), TypeIs(str)])]
+
+
+def test_a_class_has_one_claim_in_a_set():
+    guard_set = GuardSet()
+    assert guard_set.type_claim(int) is guard_set.type_claim(int) == TypeIs(int)
+    assert guard_set.type_claim(str) == TypeIs(str)

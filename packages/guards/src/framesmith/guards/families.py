@@ -27,7 +27,7 @@ the time to read so much code into the processor's caches (ADR 0023)."""
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
     """Guards on `root` and on what is read through it. `inputs`: the tensors among these that a graph takes, in its order;
-    `tensors`: what is claimed of tensors.
+    `claims`: what is claimed of tensors, and `tensors`, of which ones; `others`: the places of those that are no inputs.
 
     Invariant: each guard makes a claim about one source, which consists of its base and of constants from the root on.
     """
@@ -35,18 +35,27 @@ class Family:
     root: Source
     guards: tuple[Guard, ...]
     inputs: tuple[Source, ...]
-    tensors: tuple[tuple[Source, TensorIs], ...] = field(init=False, repr=False)
+    tensors: tuple[Source, ...] = field(init=False, repr=False)
+    claims: tuple[TensorIs, ...] = field(init=False, repr=False)
+    others: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         for guard in self.guards:
             if guard.source is None or not isinstance(guard.claim, Claim):
                 raise TypeError(f"a family consists of claims about one source, not of {guard.text()}")
-        tensors = tuple(
+        tensors = [
             (guard.source, guard.claim)
             for guard in self.guards
             if guard.source is not None and isinstance(guard.claim, TensorIs)
-        )
-        object.__setattr__(self, "tensors", tensors)  # The data class is frozen.
+        ]
+        given, others = {*self.inputs}, dict[Source, int]()
+        for place, (source, _) in enumerate(tensors):
+            if source not in given:
+                others.setdefault(source, place)
+        # The data class is frozen.
+        object.__setattr__(self, "tensors", tuple([source for source, _ in tensors]))
+        object.__setattr__(self, "claims", tuple([claim for _, claim in tensors]))
+        object.__setattr__(self, "others", tuple(others.values()))
 
 
 @final
@@ -79,14 +88,16 @@ class Member:
     def tensors(self) -> tuple[tuple[Source, TensorIs], ...]:
         """What is claimed of its tensors, in order."""
         if self._tensors is None:
-            self._tensors = tuple([(self.rebase(source), claim) for source, claim in self.family.tensors])
+            self._tensors = tuple(
+                zip(self.rebase.move_all(self.family.tensors), self.family.claims, strict=True)
+            )
         return self._tensors
 
     @property
     def inputs(self) -> tuple[Source, ...]:
         """The inputs of the family, of this member."""
         if self._inputs is None:
-            self._inputs = tuple(map(self.rebase, self.family.inputs))
+            self._inputs = self.rebase.move_all(self.family.inputs)
         return self._inputs
 
 
@@ -123,8 +134,9 @@ def pack_inputs(inputs: Sequence[Source], items: Iterable[Guard | Member]) -> li
 
     while place < len(inputs):
         member = firsts.get(inputs[place])
+        own = () if member is None else member.inputs
         # The graph need not take all inputs of a member, nor take them together.
-        if member is None or tuple(inputs[place : place + len(member.inputs)]) != member.inputs:
+        if member is None or tuple(inputs[place : place + len(own)]) != own:
             end_run()
             packed.append(inputs[place])
             place += 1
@@ -132,7 +144,7 @@ def pack_inputs(inputs: Sequence[Source], items: Iterable[Guard | Member]) -> li
         if member.family is not family:
             end_run()
             family = member.family
-        run += member.inputs
-        place += len(member.inputs)
+        run += own
+        place += len(own)
     end_run()
     return packed

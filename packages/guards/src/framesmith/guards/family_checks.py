@@ -72,9 +72,8 @@ class FamilyLoop:
     def of(check: FamilyCheck, members: Sequence[Member]) -> "FamilyLoop":
         """The loop over these members. `values` are the sources of what the function returns."""
         inputs = [source for member in members for source in member.inputs]
-        known = {*inputs}
-        others = [source for member in members for source, _ in member.tensors if source not in known]
-        return FamilyLoop(check, tuple(members), (*inputs, *dict.fromkeys(others)))
+        others = [member.tensors[place][0] for member in members for place in member.family.others]
+        return FamilyLoop(check, tuple(members), (*inputs, *others))
 
     def is_direct(self) -> bool:
         """No: it is a call."""
@@ -89,10 +88,13 @@ def _roots(roots: Sequence[Source], names: Names) -> str:
     """The objects in a tuple: items of one container are read by one native call."""
     first = roots[0]
     if isinstance(first, Item) and len(roots) > 1:
-        items = [root for root in roots if isinstance(root, Item) and root.base == first.base]
+        base = first.base
+        items = [
+            root for root in roots if isinstance(root, Item) and (root.base is base or root.base == base)
+        ]
         if len(items) == len(roots):
             # Of one key it would give the item itself, hence the condition above.
-            getter = itemgetter(*(item.key for item in items))
+            getter = itemgetter(*[item.key for item in items])
             return f"{names.constant(getter, 'items')}({names.source(first.base)})"
     return f"({', '.join(map(names.source, roots))},)"
 
@@ -146,34 +148,31 @@ def _said_again(guard_set: GuardSet, checks: Mapping[Family, FamilyCheck]) -> se
     claims = {
         family: {guard.claim for guard in family.guards if guard.source == family.root} for family in checks
     }
-    roots = {
+    # those whose members are still to come: after its loop a root is checked, and reading through it is safe
+    waiting = {
         item.root: item.family
         for item in guard_set.items
         if isinstance(item, Member) and item.family in checks
     }
-    found: dict[Source, list[Guard]] = {}
+    found: list[tuple[Source, Guard]] = []
     spoilt: set[Source] = set()
-    seen: set[Source] = set()
     for item in guard_set.items:
         if isinstance(item, Member):
             # a root is not read through another one
-            seen.add(item.root)
+            waiting.pop(item.root, None)
             continue
         if item.source is None or isinstance(item.claim, TensorIs):
             continue
-        family = roots.get(item.source)
-        if family is not None and item.source not in seen and item.claim in claims[family]:
-            found.setdefault(item.source, []).append(item)
+        family = waiting.get(item.source)
+        if family is not None and item.claim in claims[family]:
+            found.append((item.source, item))
         else:
-            spoilt.update(_roots_above(item.source, roots, seen))
-    return {id(guard) for root, guards in found.items() if root not in spoilt for guard in guards}
+            spoilt.update(_roots_above(item.source, waiting))
+    return {id(guard) for root, guard in found if not spoilt or root not in spoilt}
 
 
-def _roots_above(
-    source: Source | None, roots: Container[Source], seen: Container[Source]
-) -> Iterator[Source]:
+def _roots_above(source: Source | None, roots: Container[Source]) -> Iterator[Source]:
     while source is not None:
-        # After its loop a root is checked, and reading through it is safe.
-        if source in roots and source not in seen:
+        if source in roots:
             yield source
         source = source.base

@@ -1,7 +1,7 @@
 """The set of guards that an entry rests on. The expression that checks them is generated in `program`."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,6 +11,7 @@ from framesmith.guards.guards import Guard, Reason
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.base import Claim, Relation
 from framesmith.guards.kinds.tensor import TensorIs
+from framesmith.guards.kinds.types import TypeIs
 from framesmith.guards.member_roots import MemberRoots
 from framesmith.guards.sources.base import Source
 
@@ -31,7 +32,10 @@ class GuardSet:
         self.facts: FactLog | None = None  # what the trace read, in tests
         self._places: dict[tuple[Source | None, Claim | Relation], int] = {}  # in the list
         self._items: list[Guard | Member] = []
+        # to be read only: the guards, with members of families in place of theirs
+        self.items: Sequence[Guard | Member] = self._items
         self._classes: set[int] = set()
+        self._types: dict[int, TypeIs] = {}
         self._roots = MemberRoots()
         self._tensors: list[tuple[Source, TensorIs]] = []
         self._searched = 0  # how many items `_tensors` was made of
@@ -75,16 +79,28 @@ class GuardSet:
 
     def update(self, guards: Iterable[Guard | Member]) -> None:
         """Add each guard, as `add` does; the members of another set as members."""
+        if isinstance(guards, GuardSet) and self._update_at_once(guards):
+            return
         for item in guards.items if isinstance(guards, GuardSet) else guards:
             if isinstance(item, Member):
                 self.add_member(item)
             else:
                 self.add(item)
 
-    @property
-    def items(self) -> Sequence[Guard | Member]:
-        """The guards, with members of families in place of theirs."""
-        return self._items
+    def _update_at_once(self, other: "GuardSet") -> bool:
+        """Take over all guards of another set, if none of them is here: then they are not hashed anew."""
+        places = {**other._places, **self._places}
+        if (
+            self.locate is not None
+            or not self._roots.is_empty
+            or len(places) < len(other._places) + len(self._places)
+        ):
+            return False
+        # a place says no more than that it is before the end
+        self._places = places
+        self._items += other._items
+        self._roots = other._roots.copy()
+        return True
 
     def __iter__(self) -> Iterator[Guard]:
         return _guards_of(self._items)
@@ -107,13 +123,17 @@ class GuardSet:
         self._classes.add(id(cls))
         return True
 
-    def mark(self) -> int:
-        """A mark of what was added until now, to be given to `added_since` later."""
-        return len(self._items)
+    def type_claim(self, cls: type) -> TypeIs:
+        """The claim that a value is of this class: one object for all values, so that it is hashed once."""
+        claim = self._types.get(id(cls))
+        if claim is None:
+            # it holds the class, whose id stays its own
+            claim = self._types[id(cls)] = TypeIs(cls)
+        return claim
 
-    def added_since(self, mark: int) -> Iterator[Guard]:
-        """The guards added after the mark."""
-        return _guards_of(itertools.islice(self._items, mark, None))
+    def added_since(self, count: int) -> Iterator[Guard]:
+        """The guards that were added since there were this many `items`."""
+        return _guards_of(itertools.islice(self._items, count, None))
 
     def copy(self) -> "GuardSet":
         """Another set with the same guards."""
@@ -155,6 +175,8 @@ class Tensors:
 
     distinct: Mapping[Source, TensorIs]
     apart: tuple[tuple[Source, TensorIs], ...]
+    sources: Collection[Source]
+    """Those of all claims."""
 
 
 def split_tensors(guard_set: GuardSet) -> Tensors:
@@ -171,7 +193,8 @@ def split_tensors(guard_set: GuardSet) -> Tensors:
         # An equal claim about the same tensor says nothing new.
         if first is not claim and first != claim:
             apart.append((source, claim))
-    return Tensors(chosen, tuple(apart))
+    sources = {source for source, _ in guard_set.tensors} if leader else chosen.keys()
+    return Tensors(chosen, tuple(apart), sources)
 
 
 def _leaders(guard_set: GuardSet) -> dict[Source, Source]:

@@ -15,11 +15,15 @@ class MemberRoots:
     def __init__(self) -> None:
         self._roots: set[Source] = set()
         self._above: set[Source] = set()
+        # that of the last root: those of neighbours are one object, and need no look-up
+        self._base: Source | None = None
 
     def add(self, root: Source) -> None:
         """Add a source for which `is_apart` holds."""
         self._roots.add(root)
-        step = root.base
+        if root.base is self._base:
+            return
+        step = self._base = root.base
         # with a source, all from which that is read are there
         while step is not None and step not in self._above:
             self._above.add(step)
@@ -32,11 +36,22 @@ class MemberRoots:
     def hold(self, source: Source) -> bool:
         """Whether the source is one of them, or is read through one."""
         step: Source | None = source
-        while step is not None and step not in self._above:
+        while step is not None and step is not self._base and step not in self._above:
             if step in self._roots:
                 return True
             step = step.base
         return False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not self._roots
+
+    def copy(self) -> "MemberRoots":
+        """Another collection with the same sources."""
+        made = MemberRoots()
+        made._roots, made._above, made._base = self._roots.copy(), self._above.copy(), self._base
+        return made
 
     def is_apart(self, source: Source) -> bool:
         """Whether the source may be added."""
@@ -46,3 +61,4 @@ class MemberRoots:
         """Forget all of them."""
         self._roots.clear()
         self._above.clear()
+        self._base = None

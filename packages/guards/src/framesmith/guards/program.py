@@ -9,7 +9,7 @@ order they were added; all tensors in one native call; then guards on what is re
 """
 
 import contextlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -20,7 +20,7 @@ from framesmith.guards.dependencies import dependencies_of
 from framesmith.guards.failure import MISSES
 from framesmith.guards.families import Family, is_worth_a_loop, members_by_family
 from framesmith.guards.family_checks import MEMBER, FamilyCheck, FamilyLoop, Schedule, write_check
-from framesmith.guards.guard_set import GuardSet, split_tensors
+from framesmith.guards.guard_set import GuardSet, Tensors, split_tensors
 from framesmith.guards.guards import Guard
 from framesmith.guards.kinds.aliasing import SameObject
 from framesmith.guards.kinds.ambient import GlobalState
@@ -29,7 +29,7 @@ from framesmith.guards.kinds.containers import HasKey
 from framesmith.guards.kinds.presence import Present
 from framesmith.guards.kinds.tensor import TensorIs
 from framesmith.guards.kinds.types import TypeIs
-from framesmith.guards.names import PREFIX
+from framesmith.guards.names import PREFIX, Path
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.containers import Item
 from framesmith.guards.sources.rebase import Rebase
@@ -79,11 +79,12 @@ def compile_guards(
         _add_ambient(guard, guard_set, writer)
     steps = Schedule(guard_set, _family_checks(guard_set)).steps
     loops = [step for step in steps if isinstance(step, FamilyLoop)]
+    tensors = split_tensors(guard_set)
     # Native code checks the tensors between the two: guards that read from a tensor never meet a value that is no tensor.
-    early, late = _phases(steps, guard_set.tensors)
+    early, late = _phases(steps, tensors.sources)
     guards = [step for step in steps if not isinstance(step, FamilyLoop)]
     # A loop reads the roots of its members.
-    read = [*preload, *(member.root for loop in loops for member in loop.members)]
+    read = [*preload, *[member.root for loop in loops for member in loop.members]]
     implied = _find_implied(guards, read) | _read_anyway(guards, read)
     plain = [step for step in (*early, *late) if not isinstance(step, FamilyLoop) and step not in implied]
     done = implied | _add_versioned(plain, writer)
@@ -92,7 +93,7 @@ def compile_guards(
             _add_loop(step, preload, writer)
         elif step not in done:
             _add(step, writer)
-    _add_tensors(guard_set, loops, writer)
+    _add_tensors(guard_set, tensors, loops, writer)
     for guard in late:
         if guard not in done:
             _add(guard, writer)
@@ -138,6 +139,8 @@ def _read_anyway(guards: Sequence[Guard], preload: Sequence[Source]) -> set[Guar
     read: set[Source] = set()
     # They cannot stand in for one another: then none of them would be left to read the source.
     held = [guard for guard in guards if isinstance(guard.claim, Present)]
+    if not held:
+        return set()
     others = (source for guard in guards if not isinstance(guard.claim, Present) for source in guard.sources)
     below = (
         guard.source.base for guard in held if guard.source is not None and guard.source.base is not None
@@ -163,10 +166,9 @@ def _ambient(guard_set: GuardSet) -> list[Guard]:
 
 
 def _phases(
-    steps: Iterable[Guard | FamilyLoop], claims: Iterable[tuple[Source, TensorIs]]
+    steps: Iterable[Guard | FamilyLoop], tensors: Container[Source]
 ) -> tuple[list[Guard | FamilyLoop], list[Guard]]:
     """The guards to check before and after the tensors: after are relations, and what is read from a tensor."""
-    tensors = {source for source, _ in claims}
     rests: dict[Source, bool] = {}
     early: list[Guard | FamilyLoop] = []
     late: list[Guard] = []
@@ -185,7 +187,7 @@ def _phases(
     return early, late
 
 
-def _rests_on(source: Source, tensors: set[Source], known: dict[Source, bool]) -> bool:
+def _rests_on(source: Source, tensors: Container[Source], known: dict[Source, bool]) -> bool:
     """Whether the path to a source leads through a tensor."""
     found = known.get(source)
     if found is None:
@@ -230,14 +232,14 @@ def _add_claim(source: Source, claim: Claim, writer: ConditionWriter) -> None:
         _add_claim(inner_source, inner_claim, writer)
 
 
-def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: ConditionWriter) -> None:
+def _add_tensors(
+    guard_set: GuardSet, tensors: Tensors, loops: Sequence[FamilyLoop], writer: ConditionWriter
+) -> None:
     """One native call for all tensors that it can check; a Python check for each of the rest."""
-    tensors = split_tensors(guard_set)
-    looped = {source: tensors.distinct[source].spec for loop in loops for source in loop.values}
+    rest = dict(tensors.distinct)
+    looped = [rest.pop(source).spec for loop in loops for source in loop.values]
     native, examples = [], []
-    for source, claim in tensors.distinct.items():
-        if source in looped:
-            continue
+    for source, claim in rest.items():
         example = claim.spec.example()
         if example is None:
             writer.add(claim.render(writer.source(source), writer))
@@ -247,12 +249,12 @@ def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: Condi
     for source, claim in tensors.apart:
         writer.add(claim.render(writer.source(source), writer))
     known: dict[int, torch.Tensor | None] = {}  # tensors of one family share their claims
-    for spec in looped.values():
+    for spec in looped:
         if id(spec) not in known:
             known[id(spec)] = spec.example()
-    examples += [found for spec in looped.values() if (found := known[id(spec)]) is not None]
+    examples += [found for spec in looped if (found := known[id(spec)]) is not None]
     # In the order of the arguments below: what loops read comes last.
-    held = [spec for _, spec in native] + [*looped.values()]
+    held = [spec for _, spec in native] + looped
     if held:
         # It stores the keys in force: those of a call, not those of the trace with its fake mode.
         with _state_of(guard_set):
@@ -270,15 +272,14 @@ def _add_tensors(guard_set: GuardSet, loops: Sequence[FamilyLoop], writer: Condi
 def _add_loop(loop: FamilyLoop, preload: Sequence[Source], writer: ConditionWriter) -> None:
     """The check of a family. What it read is read from its result from now on."""
     writer.add(f"{writer.source(loop)} is not None")
-    places = {source: place for place, source in enumerate(loop.values)}
+    places: dict[Path, int] = {source: place for place, source in enumerate(loop.values)}
+    writer.hold_items(loop, places)
     for source in preload:
         if isinstance(source, ValuesOf):
             first = places.get(source.sources[0], -1)
             if first >= 0 and loop.values[first : first + len(source.sources)] == source.sources:
                 whole = len(source.sources) == len(loop.values)
                 writer.hold(source, loop, "" if whole else f"[{first}:{first + len(source.sources)}]")
-    for source, place in places.items():
-        writer.hold(source, loop, f"[{place}]")
 
 
 def _family_checks(guard_set: GuardSet) -> dict[Family, FamilyCheck]:
@@ -308,7 +309,7 @@ def _check_of(family: Family) -> FamilyCheck | None:
     rebase = Rebase(family.root, Local(MEMBER))
     guard_set = GuardSet(Guard(rebase(guard.source), guard.claim) for guard in family.guards if guard.source)
     guards, tensors = [*guard_set], split_tensors(guard_set)
-    early, late = _phases(guards, guard_set.tensors)
+    early, late = _phases(guards, tensors.sources)
     if (
         late
         or tensors.apart

@@ -33,7 +33,7 @@ class SourceIndex:
             else:
                 self._count += 1
                 self._take(self._count, item)
-        self._mark = guards.mark()
+        self._mark = len(guards.items)
 
     def _take(self, number: int, guard: Guard) -> None:
         for source in guard.sources:

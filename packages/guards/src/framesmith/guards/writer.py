@@ -45,6 +45,7 @@ class ConditionWriter:
             int
         ] = []  # sources written into one another, from the last one with a term of its own
         self._held: dict[Path, tuple[Path, str]] = {}
+        self._lists: list[tuple[Path, Mapping[Path, int]]] = []
         self._templates: list[list[str]] = []  # text, number, text, number, ... text
         self._terms: list[list[str]] = []
         self._mentions: list[int] = []
@@ -58,7 +59,7 @@ class ConditionWriter:
             return source.expression(self)
         number = self._numbers.get(source)
         if number is None:
-            holder = self._held.get(source)
+            holder = self._held.get(source) or self._list_with(source)
             text = source.expression(self) if holder is None else f"{self.source(holder[0])}{holder[1]}"
             template = self._split(text)
             number = self._numbers[source] = len(self._templates)
@@ -75,6 +76,18 @@ class ConditionWriter:
             self._held.setdefault(source, (holder, element))
         elif source not in self._numbers and holder in self._numbers:
             self._numbers[source] = self._numbers[holder]
+
+    def hold_items(self, holder: Path, places: Mapping[Path, int]) -> None:
+        """From now on these sources are read from a list, each at its place, unless something else holds them."""
+        self._lists.append((holder, places))
+
+    def _list_with(self, source: Path) -> tuple[Path, str] | None:
+        """What gives a list that has the source, and the path element."""
+        for holder, places in self._lists:
+            place = places.get(source)
+            if place is not None:
+                return holder, f"[{place}]"
+        return None
 
     def constant(self, value: object, hint: str) -> str:
         return self._constants(value, hint)

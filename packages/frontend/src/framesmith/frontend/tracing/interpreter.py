@@ -347,7 +347,7 @@ class Interpreter:
             return self._stop_as_planned(frame)
         own: ObservedException | None = None
         # what the operation may change, to be compared and put back if it fails
-        known, (operations, decisions) = tx.guards.mark(), tx.graph.counts()
+        known, (operations, decisions) = len(tx.guards.items), tx.graph.counts()
         references = machine.value_ends.references
         stack, depth, handled = frame.stack.copy(), len(machine.frames), machine.handled
         # as `_change_versions` gives it: this is done before each operation

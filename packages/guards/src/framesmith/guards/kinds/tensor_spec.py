@@ -3,7 +3,7 @@
 The claim itself is in `kinds.tensor`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import final
@@ -14,6 +14,7 @@ from framesmith.guards import torch_adapter
 from framesmith.guards.comparison import Comparable
 
 Dims = tuple[int | None, ...]
+_INTS = frozenset({int})
 
 
 @final
@@ -78,8 +79,9 @@ class TensorSpec(Comparable):
                 and value.dtype is self.dtype
                 and value.device == self.device
                 and value.requires_grad is self.requires_grad
-                and _agree(self.sizes, sizes_of(value))
-                and _agree(self.strides, strides_of(value))
+                # nearly all are equal: no number that may vary, and the same ones
+                and (self.sizes == (sizes := sizes_of(value)) or _agree(self.sizes, sizes))
+                and (self.strides == (strides := strides_of(value)) or _agree(self.strides, strides))
                 and value.layout is self.layout
                 and self.details == details_of(value)
             )
@@ -113,9 +115,16 @@ def sizes_of(tensor: torch.Tensor) -> Dims | None:
     """The sizes; None if the layout has none (nested), None in a dimension whose size is no plain int. No method of the class runs."""
     try:
         # Sizes of nested tensors are symbolic numbers of torch's own.
-        return tuple([size if type(size) is int else None for size in torch.Tensor.size(tensor)])
+        return _plain_numbers(torch.Tensor.size(tensor))
     except RuntimeError:
         return None
+
+
+def _plain_numbers(numbers: Sequence[int]) -> Dims:
+    """Sizes or strides, with None in the place of what is no plain int."""
+    if _INTS.issuperset(map(type, numbers)):
+        return tuple(numbers)
+    return tuple([number if type(number) is int else None for number in numbers])
 
 
 def strides_of(tensor: torch.Tensor) -> Dims | None:
@@ -123,7 +132,7 @@ def strides_of(tensor: torch.Tensor) -> Dims | None:
     if tensor.layout is not torch.strided:
         return None
     try:
-        return tuple([stride if type(stride) is int else None for stride in torch.Tensor.stride(tensor)])
+        return _plain_numbers(torch.Tensor.stride(tensor))
     except RuntimeError:
         return None
 
@@ -178,9 +187,7 @@ def _depending_strides(strides: Dims | None, dynamic_sizes: Collection[int]) -> 
 
 
 def _agree(expected: Dims | None, found: Dims | None) -> bool:
-    # Nearly all are: no size that may vary, and the same ones.
-    if expected == found:
-        return True
+    """Whether numbers that are not equal differ in such dimensions alone that may be anything."""
     if expected is None or found is None:
         return False
     if len(expected) != len(found):

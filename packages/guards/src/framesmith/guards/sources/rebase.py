@@ -8,13 +8,15 @@ from framesmith.guards.comparison import Comparable
 from framesmith.guards.sources.base import Source
 
 _Copy: TypeAlias = Callable[[Source], Source]
+_Orders: TypeAlias = dict[int, tuple[tuple[Source, ...], list[int | None]]]
 
 
 @final
 class Rebase:
     """Gives, for a source that is read through `old`, the one that is read in the same way through `new`.
 
-    `moved` are those that are known, at the places that `places` gives for their first forms.
+    `moved` are those that are known, at the places that `places` gives for their first forms. `orders`: what was found out for
+    `move_all`, by the identity of the sources, for all that share the places.
     """
 
     def __init__(
@@ -23,15 +25,26 @@ class Rebase:
         new: Source,
         places: "Mapping[Source, int] | None" = None,
         moved: Sequence[Source] = (),
+        orders: "_Orders | None" = None,
     ) -> None:
         self._places = {old: 0} if places is None else places
         self._known = (new,) if places is None else moved
         self._moved: dict[Source, Source | None] = {}
+        self._orders: _Orders = {} if orders is None else orders
 
     def __call__(self, source: Source) -> Source:
         """The source with the new start; itself, if it is not read through the old one."""
         moved = self._find(source)
         return source if moved is None else moved
+
+    def move_all(self, sources: tuple[Source, ...]) -> tuple[Source, ...]:
+        """Each of the sources with the new start, as a call gives it. The same tuple costs no look-up when it is given again."""
+        order = self._orders.get(id(sources))
+        if order is None:
+            # with the tuple, so that its id is not used for another one
+            order = self._orders[id(sources)] = sources, [self._places.get(source) for source in sources]
+        known = [self._known[place] for place in order[1] if place is not None]
+        return tuple(known) if len(known) == len(sources) else tuple(map(self, sources))
 
     def _find(self, source: Source) -> Source | None:
         place = self._places.get(source)
@@ -54,6 +67,7 @@ class RebasePattern:
         self._places: dict[Source, int] = {old: 0}
         self._steps: list[tuple[int, _Copy]] = []
         self._wanted = [self._add(source) for source in sources]
+        self._orders: _Orders = {}
 
     def _add(self, source: Source) -> int:
         place = self._places.get(source)
@@ -69,7 +83,8 @@ class RebasePattern:
         moved = [new]
         for base, copy in self._steps:
             moved.append(copy(moved[base]))
-        return Rebase(self._old, new, self._places, moved), [moved[place] for place in self._wanted]
+        rebase = Rebase(self._old, new, self._places, moved, self._orders)
+        return rebase, [moved[place] for place in self._wanted]
 
 
 def _copier(source: Source) -> _Copy:

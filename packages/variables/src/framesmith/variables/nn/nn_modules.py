@@ -15,7 +15,7 @@ from framesmith.graph import GraphBreak
 from framesmith.graph.breaks.break_kinds import UNINITIALIZED, UNSUPPORTED_VALUE
 from framesmith.guards import Source
 from framesmith.guards.class_lookup import comes_first, static_lookup
-from framesmith.guards.kinds import NoModuleHooks, Truthy, TypeIs, WeaklyIdentical
+from framesmith.guards.kinds import NoModuleHooks, Truthy, WeaklyIdentical
 from framesmith.guards.sources import InstanceItem, Pinned
 from framesmith.guards.words import a_type
 from framesmith.variables.builtin_types.dicts import DictTracker
@@ -271,7 +271,7 @@ def wrap_module(tx: TraceContext, value: object, source: Source) -> Tracker:
         raise GraphBreak(UNSUPPORTED_VALUE, f"{source.text()} is a TorchScript module")
     if issubclass(type(value), LazyModuleMixin) and value.has_uninitialized_params():  # type: ignore[attr-defined]  # seen
         raise GraphBreak(UNINITIALIZED, f"{source.text()} is a lazy module that was not called yet")
-    tx.guard(source, TypeIs(type(value)))
+    tx.guard(source, tx.guards.type_claim(type(value)))
     # One object of shortcuts for all modules: it has no state.
     return InstanceTracker(type(value), value, source, shortcuts=SHORTCUTS)
 
