@@ -71,3 +71,10 @@ class Module:
 )
 def test_inputs_of_a_module_are_named_after_the_parameters_of_forward(method, source, name):
     assert placeholder_name(source, CompiledFunction(forward=vars(Module)[method].__code__)) == name
+
+
+def test_a_name_is_the_same_after_others_of_its_base():
+    bias = Item(WEIGHT.base, "bias")
+    known = {}
+    names = [placeholder_name(one, HERE_COMPILED, known) for one in (WEIGHT, bias, WEIGHT.base, LAYERS)]
+    assert names == [placeholder_name(one, HERE_COMPILED) for one in (WEIGHT, bias, WEIGHT.base, LAYERS)]

@@ -38,6 +38,10 @@ NAMES = [
     "Input",
     "aB",
     "_True",
+    "input",
+    "input",
+    "None",
+    "x",
 ]
 
 

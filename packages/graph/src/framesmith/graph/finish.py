@@ -35,7 +35,6 @@ from framesmith.graph.environment.default_devices import outside_of_blocks
 from framesmith.graph.environment.dispatch_state import dispatch_state_kept
 from framesmith.graph.environment.inference_blocks import (
     enter_inference_mode,
-    is_block_switch,
     leave_inference_mode,
     replace_blocks,
 )
@@ -99,9 +98,8 @@ class CompiledSubgraph:
     @property
     def marks_leaves(self) -> bool:
         """Whether it changes which inputs require gradients."""
-        return self.graph_module is not None and any(
-            node.op == "call_method" and node.target == "requires_grad_"
-            for node in self.graph_module.graph.nodes
+        return self.graph_module is not None and bool(
+            self.graph_module.graph.find_nodes(op="call_method", target="requires_grad_", sort=False)
         )
 
 
@@ -150,11 +148,13 @@ def _without_history(graph: fx.Graph, node: fx.Node) -> fx.Node:
 
 def _close_blocks(graph: fx.Graph) -> bool:
     """Leave at the end of the graph what it has entered; whether it has blocks at all."""
-    switches = [node.target for node in graph.nodes if is_block_switch(node)]
-    entered = switches.count(enter_inference_mode)
-    for _ in range(2 * entered - len(switches)):
+    entered, left = [
+        len(graph.find_nodes(op="call_function", target=one, sort=False))
+        for one in (enter_inference_mode, leave_inference_mode)
+    ]
+    for _ in range(entered - left):
         graph.call_function(leave_inference_mode).meta.update({EXAMPLE: None, IMPURE: True})
-    return bool(switches)
+    return entered + left > 0
 
 
 def _restore_autocast(graph: fx.Graph, start: Ambient, reliance: Reliance | None) -> None:
@@ -310,7 +310,8 @@ def on_plain_tensors(
     plain tensors over the same memory: torch's runtimes refuse operands of other classes.
     """
     classes = [type(entry.value) for entry in used]
-    if not any(map(is_subclass, classes)):
+    # by identity: a look-up would hash the user's classes
+    if not any(map(is_subclass, {id(cls): cls for cls in classes}.values())):
         return call
     takes_most = getattr(call, "__self__", None) is module
     places = [

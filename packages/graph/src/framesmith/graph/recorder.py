@@ -23,7 +23,7 @@ from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
 from framesmith.graph.breaks.breaks import GraphBreak
 from framesmith.graph.breaks.errors import RecorderMisuse
 from framesmith.graph.environment.ambient import Ambient
-from framesmith.graph.environment.inference_blocks import open_blocks, outside_blocks
+from framesmith.graph.environment.inference_blocks import open_blocks
 from framesmith.graph.environment.silence import SILENCE
 from framesmith.graph.environment.trace_numbers import TraceName, TraceNumbers
 from framesmith.graph.fakes.execution import Execution, check_views, check_writes, execute
@@ -87,8 +87,11 @@ class Recorder:
         self._named = torch._guards.compile_context(name or TraceNumbers().next())
         self._world = ShapeEnvAdapter(self.options)
         self._span = TracingSpan(self._world)
-        self._body = self._root = Subgraph()
+        # to be read only: the graph being recorded now, and the decisions on symbolic numbers; both are asked before each step
+        self.body = self._root = Subgraph()
+        self.decided: Sequence[object] = self._world.env.guards
         self._inputs, self._attributes = Inputs(), Attributes()
+        self._paths = dict[int, tuple[Source, str]]()  # see `placeholder_name`
         self._symbols, self._offsets = SymbolNodes(self._world, self._symbol_input), StorageOffsets()
         self._takes_float = self.fixes_floats = self.has_floats = self.has_changes = False
         self.numbers = Numbers(self._world)
@@ -140,21 +143,17 @@ class Recorder:
     @property
     def runs_as_captured(self) -> bool:
         """Whether the captured operations themselves run: no backend, and no operator that is given them, traces them again."""
-        return not self._body.use.is_traced_again and self._reliance.ask()
+        return not self.body.use.is_traced_again and self._reliance.ask()
 
     @property
     def graph(self) -> fx.Graph:
         """The graph being recorded now (a nested one inside `subgraph`); not to be changed by hand."""
-        return self._body.graph
+        return self.body.graph
 
     @property
     def operations(self) -> int:
         """How many nodes the graph being recorded has, without inputs: the same number means that nothing was recorded."""
-        return self.counts()[0]
-
-    def counts(self) -> tuple[int, int]:
-        """How many `operations` were recorded, and decisions on symbolic numbers taken: between equal ones nothing was."""
-        return self._body.operations, len(self._world.env.guards)
+        return self.body.operations
 
     @property
     def content_reads(self) -> int:
@@ -163,7 +162,7 @@ class Recorder:
 
     def length(self) -> int | None:
         """How many nodes were recorded, inputs included; None while a nested graph is recorded."""
-        return len(self._body.order) if self._body is self._root else None
+        return len(self.body.order) if self.body is self._root else None
 
     def stretch(self, start: int, end: int) -> tuple[fx.Node, ...] | None:
         """The operations that were recorded between two lengths, without inputs and arithmetic of sizes; None if one is gone."""
@@ -194,15 +193,14 @@ class Recorder:
             return known.node
         if type(value) not in PLAIN_TENSORS and getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
-        refuse_inference_leaf(value, source.text(), self._reliance)
+        refuse_inference_leaf(value, source, self._reliance)
         if self.has_wrappers:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
                 check_wrappers(self._inputs, value, source.text(), self._reliance)
         fake = self._inputs.recall(source)
         if fake is None:
-            # Inside of a block of the trace the fake would become an inference tensor.
-            with outside_blocks(self._start.inference):
-                fake = self._world.fake_input(source, value, dynamic or STATIC_DIMS, self.pause_recording)
+            blocks = self._start.inference
+            fake = self._world.fake_input(source, value, dynamic or STATIC_DIMS, blocks, self.pause_recording)
         assert isinstance(fake, torch.Tensor)
         return self._add_input(source, value, fake)
 
@@ -232,7 +230,7 @@ class Recorder:
         return known.node if known is not None else self._add_input(source, value, value)
 
     def _add_input(self, source: Source, value: object, example: object) -> fx.Node:
-        node = self._root.placeholder(placeholder_name(source, self.compiled()), example)
+        node = self._root.placeholder(placeholder_name(source, self.compiled(), self._paths), example)
         self._inputs.add(make_input(source, node, value, example))
         return node
 
@@ -255,9 +253,9 @@ class Recorder:
         are given. With `result` given, nothing is run: it is the example (higher-order operators). An in-place operation returns the very
         fake it changed, as eager would. Raises GraphBreak (the graph cannot hold it) or FakeFailure (the user's mistake).
         """
-        body = self._body
+        body = self.body
         before = len(body.order)
-        _, decided = self.counts()
+        decided = len(self.decided)
         keywords = kwargs or {}
         unspecialized = [pair for pair in self._unspecialized if not is_fixed(pair[1])]
         try:
@@ -310,8 +308,8 @@ class Recorder:
         result: object,
     ) -> fx.Node:
         """Record what another node of this graph does on other operands, with a known result."""
-        copy = self._body.append_copy(node, args, kwargs, result)
-        self._complete(self._body, copy, node.meta[STEP][1] % 2 == 1, stack, modules)
+        copy = self.body.append_copy(node, args, kwargs, result)
+        self._complete(self.body, copy, node.meta[STEP][1] % 2 == 1, stack, modules)
         return copy
 
     def _complete(
@@ -345,13 +343,13 @@ class Recorder:
         fakes = None if self._takes_float or self.writes.stored else self._world.fakes
         results = self._repetition.copy_results(fakes, nodes, known, returned)
         # With copied results nothing runs: no fake is changed, and no switch turned.
-        length, before = len(self._body.order), self.marker() if results is None else None
+        length, before = len(self.body.order), self.marker() if results is None else None
         try:
             made = self._repetition.record(self.call, self._call_again, nodes, known, results, stacks)
         except BaseException:
             if before is not None:
                 self.rollback(before)
-            self._erase(self._body, length)
+            self._erase(self.body, length)
             raise
         self.variables.copy(nodes, made, stacks.names_given)
         return made
@@ -382,7 +380,7 @@ class Recorder:
         return done
 
     def _symbolic(self, value: object) -> object:
-        return self._symbols.node_of(value, self._body)
+        return self._symbols.node_of(value, self.body)
 
     def symbolic(self, value: torch.SymInt | torch.SymFloat | torch.SymBool) -> fx.Node | int | float | bool:
         """The node of a symbolic number, such as a size of a fake; the plain number if it turned out to be fixed.
@@ -399,30 +397,30 @@ class Recorder:
 
     def tensors(self) -> Iterator[torch.Tensor]:
         """The fakes of all tensors that the graph, or one around it, holds so far."""
-        return tensors_of(self._body)
+        return tensors_of(self.body)
 
     # nested graphs
 
     @property
     def use(self) -> Use:
         """What becomes of the graph that is being recorded."""
-        return self._body.use
+        return self.body.use
 
     @contextmanager
     def subgraph(self, use: Use = BODY) -> Iterator[NestedRecording]:
         """Record into a nested graph; what it uses of the enclosing ones becomes an input of it."""
-        parent = self._body
-        self._body = body = Subgraph(parent, use)
+        parent = self.body
+        self.body = body = Subgraph(parent, use)
         try:
             yield NestedRecording(body, parent, self._attributes, self._symbols)
         finally:
-            self._body = parent
+            self.body = parent
 
     # going back
 
     def marker(self) -> Marker:
         """The present moment of the recording, for `rollback`."""
-        return Marker(self._body, len(self._body.order), len(self._undo), Ambient.now())
+        return Marker(self.body, len(self.body.order), len(self._undo), Ambient.now())
 
     def rollback(self, marker: Marker) -> bool:
         """Erase every node and input made since, undo in-place changes of fakes, turn torch's switches back.
@@ -432,14 +430,14 @@ class Recorder:
         """
         if marker.body is not self._root and marker.body.parent is None:
             raise RecorderMisuse("the marker belongs to another recorder")
-        self._body = marker.body
+        self.body = marker.body
         self._erase(marker.body, marker.length)
         undo = self._undo[marker.undo :]
         del self._undo[marker.undo :]
         with self._span.running():
             left = {id(tensor) for tensor in restore(reversed(undo))}
         marker.ambient.restore()
-        return not left or left.isdisjoint(id(tensor) for tensor in tensors_of(self._body))
+        return not left or left.isdisjoint(id(tensor) for tensor in tensors_of(self.body))
 
     def _erase(self, body: Subgraph, length: int) -> None:
         if len(body.order) > length:
@@ -450,7 +448,7 @@ class Recorder:
     def finish(self, outputs: Sequence[fx.Node], kept: Sequence[fx.Node] = ()) -> CompiledSubgraph:
         """Clean the graph, build the module, call the backend. This ends the recording. `kept` are values besides the
         outputs that must not be freed before the graph has run (see `failures`)."""
-        if self._body is not self._root:
+        if self.body is not self._root:
             raise RecorderMisuse("a nested graph is still being recorded")
         graph, copies = self._root.graph, self._repetition.copies
         stores, returned = take_stores(graph, self.writes, kept)
@@ -472,8 +470,8 @@ class Recorder:
         call = behind.behind(as_inference_tensors(call, module, self._start))
         failures = Failures(module, self._start, self.options.runs_as_captured)
         return CompiledSubgraph(
-            failures.watch(restore_histories(call, dead, used), self.options),
-            inputs=tuple(entry.source for entry in used),
+            call=failures.watch(restore_histories(call, dead, used), self.options),
+            inputs=tuple([entry.source for entry in used]),
             outputs=finishing.count_results(module.graph),
             failures=failures,
             positions=positions,

@@ -347,7 +347,7 @@ class Interpreter:
             return self._stop_as_planned(frame)
         own: ObservedException | None = None
         # what the operation may change, to be compared and put back if it fails
-        known, (operations, decisions) = len(tx.guards.items), tx.graph.counts()
+        known, operations, decisions = len(tx.guards.items), tx.graph.body.operations, len(tx.graph.decided)
         references = machine.value_ends.references
         stack, depth, handled = frame.stack.copy(), len(machine.frames), machine.handled
         # as `_change_versions` gives it: this is done before each operation
@@ -396,7 +396,7 @@ class Interpreter:
 
     def _has_read_values(self, known: int, decisions: int) -> bool:
         """Whether guards on values were added since `known`: an operation that runs natively takes any value."""
-        return self.machine.tx.graph.counts()[1] != decisions or any(
+        return len(self.machine.tx.graph.decided) != decisions or any(
             isinstance(guard.claim, VALUES) for guard in self.machine.tx.guards.added_since(known)
         )
 

@@ -6,7 +6,7 @@ other and with the operands as the first results do. One that requires a gradien
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 import torch
 from torch import fx
@@ -14,6 +14,9 @@ from torch import fx
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.guards.plain_tensors import PLAIN_TENSORS
+
+_PLAIN_FORMS: Final[dict[int, bool]] = {}
+"""By dispatch keys, see `_has_plain_form`."""
 
 
 @final
@@ -132,16 +135,10 @@ def memory_of_plain_input(value: torch.Tensor) -> torch.UntypedStorage | None:
     if (
         type(value) not in PLAIN_TENSORS
         or value.dim() == 0
-        or value.layout is not torch.strided
-        or value.device.type == "meta"
+        or not _has_plain_form(value)
         or value._is_view()
         or not value.is_leaf
         or value.storage_offset() != 0
-        or value.is_inference()
-        or value.is_conj()
-        or value.is_neg()
-        or value.is_quantized
-        or torch._C._functorch.is_functorch_wrapped_tensor(value)
         or torch.is_inference_mode_enabled()
         or value.grad is not None
         or (value.requires_grad and value.grad_dtype != value.dtype)
@@ -151,6 +148,24 @@ def memory_of_plain_input(value: torch.Tensor) -> torch.UntypedStorage | None:
     # A contiguous tensor, as nearly all are, needs no walk over its strides.
     filled = value.numel() * value.element_size() if value.is_contiguous() else bytes_of(value)
     return memory if memory.nbytes() == filled else None
+
+
+def _has_plain_form(value: torch.Tensor) -> bool:
+    """Whether a tensor has strides and memory, and its numbers are what its memory says. Its dispatch keys say all of it, so each
+    combination is looked at once."""
+    keys = torch._C._dispatch_keys(value).raw_repr()
+    found = _PLAIN_FORMS.get(keys)
+    if found is None:
+        found = _PLAIN_FORMS[keys] = not (
+            value.layout is not torch.strided
+            or value.device.type == "meta"
+            or value.is_inference()
+            or value.is_conj()
+            or value.is_neg()
+            or value.is_quantized
+            or torch._C._functorch.is_functorch_wrapped_tensor(value)
+        )
+    return found
 
 
 def gradient_apart(value: torch.Tensor) -> torch.Tensor | None:

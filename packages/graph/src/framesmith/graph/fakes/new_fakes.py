@@ -28,21 +28,24 @@ class NewFakes:
         """A fake with the sizes, strides, dtype and device of a tensor, and memory of its own. It is a leaf."""
         with _DisableTorchDispatch():
             plain = torch.empty_strided(other.shape, other.stride(), dtype=other.dtype, device=META)
+            state = self._states.get(other.device)
+            if state is not None:
+                return self._copy(state, plain, requires_grad)
             return self._fake(plain, other.device, requires_grad)
 
     def over_quietly(self, plain: torch.Tensor, device: torch.device) -> torch.Tensor:
         """A fake over a meta tensor, which is a leaf that requires no gradient, where torch's dispatch to fakes is off."""
+        state = self._states.get(device)
+        if state is not None:
+            return self._copy(state, plain, requires_grad=False)
         return self._fake(plain, device, requires_grad=False)
 
     def _fake(self, plain: torch.Tensor, device: torch.device, requires_grad: bool) -> torch.Tensor:
+        """One of torch's own making; the first for a device tells whether copies of its attributes will do from then on."""
+        made = FakeTensor(self.mode, plain, device, requires_grad=requires_grad)
         if device not in self._states:
-            made = FakeTensor(self.mode, plain, device, requires_grad=requires_grad)
             self._states[device] = self._state_of(made, plain, requires_grad)
-            return made
-        state = self._states[device]
-        if state is None:
-            return FakeTensor(self.mode, plain, device, requires_grad=requires_grad)
-        return self._copy(state, plain, requires_grad)
+        return made
 
     def _state_of(
         self, made: FakeTensor, plain: torch.Tensor, requires_grad: bool

@@ -7,7 +7,7 @@ import inspect
 import re
 from dataclasses import dataclass
 from types import CodeType
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from framesmith.guards.sources import Attribute, ClassDictItem, Global, InstanceItem, Item, Local
 from framesmith.guards.sources.base import Source
@@ -57,46 +57,61 @@ class CompiledFunction:
 
 
 _PLAIN: Final = CompiledFunction()
+_NAMED: Final = (InstanceItem, Attribute, ClassDictItem)
+_Paths: TypeAlias = dict[int, tuple[Source, str]]
+"""What names are made of, by the identities of sources, which are kept with it."""
 
 
-def placeholder_name(source: Source, function: CompiledFunction = _PLAIN) -> str:
-    """What the input from a source is called. The graph makes it unique."""
-    path, one = "", source
-    while True:
-        match one:
-            case Item(base=Local(name="args" | "kwargs" as variable), key=key) if (
-                name := function.parameter(variable, key)
-            ) is not None:
-                path = f"{name}{path}"
-                break
-            case Item(base=base, key=key):
-                holder = namespace_name(base) if base.base is None else None
-                if holder is not None:
-                    is_own = holder == function.module
-                    path = f"G_{key}_{path}" if is_own else f"G_import_{holder}_{key}{path}"
-                    break
-                path, one = f"_{key!r}_{path}", base
-            case (
-                InstanceItem(base=base, name=name)
-                | Attribute(base=base, name=name)
-                | ClassDictItem(base=base, name=name)
-            ):
-                path, one = f"_{name}{path}", base
-            case Gradient(base=base):
-                path, one = f"_grad{path}", base
-            case Local(name="self") if (name := function.parameter("self", None)) is not None:
-                path = f"{name}{path}"
-                break
-            case Local(name=name):
-                path = f"L_{name}_{path}"
-                break
-            case Global(name=name):
-                path = f"G_{name}_{path}"
-                break
-            case _:
-                path = f"L_{one.text()[:_LONGEST]}_{path}"
-                break
+def placeholder_name(source: Source, function: CompiledFunction = _PLAIN, known: _Paths | None = None) -> str:
+    """What the input from a source is called. The graph makes it unique. `known`: what was found out for earlier inputs of the same
+    function, since most have their bases in common."""
+    path = _path_of(source, function, {} if known is None else known)
     name = _NOT_A_NAME.sub("_", path)
     # what `fx` makes of it, which it works out letter by letter
     lower = name[0].lower() + name[1:]
     return lower if lower.islower() else name
+
+
+def _path_of(source: Source, function: CompiledFunction, known: _Paths) -> str:
+    steps: list[Source] = []
+    one: Source | None = source
+    # not by recursion: a path may be long
+    while one is not None and id(one) not in known:
+        steps.append(one)
+        one = one.base
+    path = "" if one is None else known[id(one)][1]
+    for step in reversed(steps):
+        path = _extended(path, step, function)
+        known[id(step)] = step, path
+    return path
+
+
+def _extended(path: str, step: Source, function: CompiledFunction) -> str:
+    """The path of a source; `path` is that of its base."""
+    if isinstance(step, Item):
+        own = None if step.base.base is not None else _item_of_root(step, function)
+        return f"{path}_{step.key!r}_" if own is None else own
+    if isinstance(step, _NAMED):
+        return f"{path}_{step.name}"
+    match step:
+        case Gradient():
+            return f"{path}_grad"
+        case Local(name="self") if (name := function.parameter("self", None)) is not None:
+            return name
+        case Local(name=name):
+            return f"L_{name}_"
+        case Global(name=name):
+            return f"G_{name}_"
+        case _:
+            return f"L_{step.text()[:_LONGEST]}_"
+
+
+def _item_of_root(item: Item, function: CompiledFunction) -> str | None:
+    """The path of an item of a variable or a namespace, where it has one of its own."""
+    key = item.key
+    if isinstance(item.base, Local) and item.base.name in ("args", "kwargs"):
+        return function.parameter(item.base.name, key)
+    holder = namespace_name(item.base)
+    if holder is None:
+        return None
+    return f"G_{key}_" if holder == function.module else f"G_import_{holder}_{key}"

@@ -37,10 +37,11 @@ Layout: TypeAlias = tuple[tuple[object, ...], tuple[object, ...], object]
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Input:
     """One input. `value` is the real object, kept while recording only; `example` represents it in the trace.
 
+    Never changed; not frozen, since that takes several times as long to make.
     `layout` is what a tensor's fake was made with: sizes, strides, offset. The fake itself may be changed by a
     recorded operation such as `x.t_()`. `parts` has the same of the tensors in a wrapper.
     """
@@ -119,9 +120,10 @@ class Inputs:
             if fake.is_inference():
                 self.inference.add(memory)
             # The first one counts: an input that was rolled back and comes again has its old fake.
-            elif entry.source not in self.versions:
-                self.versions[entry.source] = fake._version
-                if fake.grad_fn is not None:
+            else:
+                known = len(self.versions)
+                self.versions.setdefault(entry.source, fake._version)
+                if fake.grad_fn is not None and len(self.versions) > known:
                     self.computed.append((fake.grad_fn, fake))
         self.ever.append(entry)
 
@@ -277,11 +279,12 @@ def memories(value: torch.Tensor) -> Iterator[int]:
         yield part.untyped_storage()._cdata
 
 
-def refuse_inference_leaf(value: torch.Tensor, name: str, reliance: Reliance) -> None:
+def refuse_inference_leaf(value: torch.Tensor, source: Source, reliance: Reliance) -> None:
     """Raise GraphBreak for a leaf made in inference mode: AOTAutograd can make no fake of it, and an ordinary tensor in its
     place would have views with a history, where its own have none."""
     if value.requires_grad and value.is_inference() and not reliance.ask():
-        raise GraphBreak(BACKEND_LIMIT, f"{name}, which requires a gradient and was made in inference mode")
+        said = "which requires a gradient and was made in inference mode"
+        raise GraphBreak(BACKEND_LIMIT, f"{source.text()}, {said}")
 
 
 def check_wrappers(known: Iterable[Input], value: torch.Tensor, name: str, reliance: Reliance) -> None:

@@ -65,7 +65,8 @@ def _next_name(namespace: _Namespace, candidate: str) -> str:
     used = namespace._used_names
     if candidate[-1:] in digits:
         return namespace.create_name(candidate, None)
-    if candidate not in used:
+    # a variable named `input`, say, hides a builtin: it gets a number in any case
+    if candidate not in used and _illegal_names.get(candidate) is None:
         # nearly every input: it stays as it is
         if not (candidate.isidentifier() and candidate.isascii()) or candidate in _illegal_names:
             return namespace.create_name(candidate, None)

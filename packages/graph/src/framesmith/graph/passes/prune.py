@@ -56,6 +56,8 @@ def collapse_grad_switches(graph: fx.Graph, initial: bool) -> int:
     `initial` is the mode in which the graph starts. The mode in force at each operation and at the end does not change.
     Returns how many were erased.
     """
+    if not graph.find_nodes(op="call_function", target=_SET_GRAD, sort=False):
+        return 0
     erased = 0
     pending: fx.Node | None = None
     for node in list(graph.nodes):
@@ -92,8 +94,9 @@ def _is_switch(node: fx.Node) -> bool:
 
 def has_work(graph: fx.Graph) -> bool:
     """Whether any operation is left. Switches alone do not count: the caller of the graph sets the final mode itself."""
-    return any(
-        node.op in ("call_function", "call_method")
-        and not (_is_switch(node) or is_block_switch(node) or node.target in LEVEL_SWITCHES)
-        for node in graph.nodes
-    )
+    for node in graph.nodes:
+        if node.op not in ("call_function", "call_method"):
+            continue
+        if not (_is_switch(node) or is_block_switch(node) or node.target in LEVEL_SWITCHES):
+            return True
+    return False

@@ -57,21 +57,26 @@ _OPERATORS: Final = (
     operator.pos,
     operator.abs,
 )
+_MAY_BE_PLAIN: Final = (numbers.as_number, numbers.power, numbers.divide, *_OPERATORS)
 _TAKE_BOTH: Final = (numbers.power, numbers.divide, numbers.smallest, numbers.largest)
 
 
 def use_plain_numbers(graph: fx.Graph, kept: Set[fx.Node]) -> None:
     """Let the graph compute such numbers by Python. `kept`: values that it returns only that they live on."""
-    plain = {node for node in graph.nodes if _may_be_plain(node)}
+    plain = {
+        node
+        for target in _MAY_BE_PLAIN
+        for node in graph.find_nodes(op="call_function", target=target, sort=False)
+        if _is_number_in_graph(node)
+    }
     while dropped := {node for node in plain if not _stays_plain(node, plain, kept)}:
         plain -= dropped
     for node in plain:
         node.target = _PLAIN.get(node.target, node.target)
 
 
-def _may_be_plain(node: fx.Node) -> bool:
-    if node.op != "call_function" or not (node.target in _PLAIN or node.target in _OPERATORS):
-        return False
+def _is_number_in_graph(node: fx.Node) -> bool:
+    """Whether what computes a number of the program gives it as a tensor."""
     fake = node.meta.get(EXAMPLE)
     return (
         isinstance(fake, torch.Tensor)

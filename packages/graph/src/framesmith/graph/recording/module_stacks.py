@@ -32,21 +32,25 @@ def enter(stack: ModuleStack, source: Source, cls: type, root: str = "") -> Modu
 
 def path_of(source: Source) -> str:
     """Where a module is read from, with its root as torch writes it: `L['self'].encoder`, `G['model'].encoder`."""
-    steps = [source, *source.ancestors()]
-    root, text = steps[-1], source.text()
-    if root.text().isidentifier() and not isinstance(root, Pinned):
+    root, step, text = source, source, source.text()
+    while root.base is not None:
+        root, step = root.base, root
+    start = root.text()
+    if start.isidentifier() and not isinstance(root, Pinned):
         # a variable of a function around counts as one of its own
         place = "G" if isinstance(root, Global) else "L"
-        return f"{place}['{root.text()}']{text.removeprefix(root.text())}"
+        return f"{place}['{start}']{text.removeprefix(start)}"
     # a global of another module is read from that
-    if isinstance(root, Pinned) and isinstance(root.value, ModuleType | dict) and len(steps) > 1:
-        first = steps[-2].text()
+    if isinstance(root, Pinned) and isinstance(root.value, ModuleType | dict) and step is not root:
+        first = step.text()
         return f"G['{first.rpartition('.')[2]}']{text.removeprefix(first)}"
     return text
 
 
 def move(stack: ModuleStack, first: ModuleStack, now: ModuleStack) -> ModuleStack:
     """The stack of an operation in the call of another module like the first: `first` and `now` are the stacks in the two calls."""
+    if stack.keys() <= first.keys():
+        return dict(now)
     old, new = (list(one.values())[-1][0] if one else "" for one in (first, now))
     moved = dict(now)
     for name, (path, cls) in stack.items():

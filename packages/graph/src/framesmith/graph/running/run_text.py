@@ -33,10 +33,11 @@ class RunText:
 
     def __init__(self, graph: fx.Graph, shared: Sequence[SharedStretch]) -> None:
         self._nodes = list(graph.nodes)
+        names = {node.name for node in self._nodes}
         # That is the module in `forward`.
-        if any(node.name == "self" for node in self._nodes):
+        if "self" in names:
             raise NotWritable("self")
-        self._prefix = _unused_prefix(self._nodes)
+        self._prefix = _unused_prefix(names)
         self._names: dict[int, str] = {}
         self.globals: dict[str, object] = {}
         self.calls: dict[int, StretchCall] = {}
@@ -94,13 +95,14 @@ class RunText:
             if not all(map(str.isidentifier, parts)):
                 raise NotWritable(node.target)
             return f"{node.name} = self.{node.target}"
-        args = [self._value(one) for one in node.args]
-        written = None if node.op != "call_function" or node.kwargs else _write_operator(node, args)
+        given, keywords = node.args, node.kwargs
+        args = [self._value(one) for one in given]
+        written = None if node.op != "call_function" or keywords else _write_operator(node, args)
         if written is not None:
             return written
-        args += [f"{key}={self._value(value)}" for key, value in node.kwargs.items()]
+        args += [f"{key}={self._value(value)}" for key, value in keywords.items()]
         if node.op == "call_method":
-            if not str(node.target).isidentifier() or not node.args or not isinstance(node.args[0], fx.Node):
+            if not str(node.target).isidentifier() or not given or not isinstance(given[0], fx.Node):
                 raise NotWritable(node.target)
             return f"{node.name} = {args[0]}.{node.target}({', '.join(args[1:])})"
         if node.op != "call_function":
@@ -155,11 +157,10 @@ def _holds_nodes(values: Iterable[object]) -> bool:
     )
 
 
-def _unused_prefix(nodes: Iterable[fx.Node]) -> str:
+def _unused_prefix(names: Iterable[str]) -> str:
     """What no name of a value begins with."""
-    names = [node.name for node in nodes]
     prefix = "framesmith_"
-    while any(name.startswith(prefix) for name in names):
+    while [name for name in names if name.startswith(prefix)]:
         prefix = f"_{prefix}"
     return prefix
 

@@ -30,6 +30,7 @@ from torch.utils._sympy.symbol import SymT, symbol_is_type
 from torch.utils._sympy.value_ranges import ValueRanges
 
 from framesmith.graph.environment.dynamo_package import prepare
+from framesmith.graph.environment.inference_blocks import InferenceBlock, open_blocks, outside_blocks
 from framesmith.graph.environment.silence import SILENCE
 from framesmith.graph.fakes.fake_copies import gradient_apart, is_former_view, memory_of_plain_input
 from framesmith.graph.fakes.infer import translate_input
@@ -39,7 +40,7 @@ from framesmith.graph.fakes.torch_sources import SourceNames, unwrap
 from framesmith.graph.nodes.expressions import Expression, Symbol
 from framesmith.graph.operations.data_errors import operator_name
 from framesmith.graph.options import GraphOptions
-from framesmith.graph.shapes.dynamic_dims import Dim, DynamicDims
+from framesmith.graph.shapes.dynamic_dims import STATIC_DIMS, Dim, DynamicDims
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import Gradient, TensorSize, Unasked
@@ -203,9 +204,14 @@ class ShapeEnvAdapter:
         source: Source,
         value: torch.Tensor,
         dynamic: DynamicDims,
+        blocks: tuple[InferenceBlock, ...],
         pause: Callable[[], AbstractContextManager[None]],
     ) -> torch.Tensor:
-        """The fake of an input tensor, made in the cheapest way; `pause` switches the recording off."""
+        """The fake of an input tensor, made in the cheapest way; `pause` switches the recording off. `blocks`: those of inference mode
+        that were open at first; inside of one of the trace the fake would become an inference tensor."""
+        if open_blocks() is not blocks:
+            with outside_blocks(blocks):
+                return self.fake_input(source, value, dynamic, open_blocks(), pause)
         fake = self.plain_fake(source, value, dynamic)
         if fake is not None:
             return fake
@@ -252,7 +258,8 @@ class ShapeEnvAdapter:
         It is a tenth of the work of `fake`, and is made while the fake mode is on. None for a tensor that shares memory,
         is a view, has a gradient or a history ...
         """
-        memory = memory_of_plain_input(value) if dynamic.is_static(value.dim()) else None
+        is_static = dynamic is STATIC_DIMS or dynamic.is_static(value.dim())
+        memory = memory_of_plain_input(value) if is_static else None
         if memory is None or self.plain_inputs.knows(memory):
             return None
         fake = self.fakes.like(value, requires_grad=value.requires_grad)

@@ -16,7 +16,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.printers import PythonPrinter
 
-from framesmith.graph.inputs.inputs import Input
+from framesmith.graph.inputs.inputs import Input, Layout
 from framesmith.graph.nodes.expressions import Expression, Symbol
 from framesmith.graph.options import PLAIN_INTS
 from framesmith.graph.shapes.shape_env import ShapeEnvAdapter
@@ -205,14 +205,19 @@ def _numbers(inputs: Iterable[Input]) -> "Iterator[tuple[Source, Expression, Exp
         if entry.layout is None:
             yield from _number(entry.source, entry.example)
             continue
+        if not entry.parts and _is_plain(entry.layout):
+            continue  # as nearly all parameters
         for _, source, (sizes, strides, offset) in entry.layouts():
-            if PLAIN_INTS.issuperset(map(type, (*sizes, *strides, offset))):
-                continue  # as nearly all parameters
             for dim, size in enumerate(sizes):
                 yield from _number(TensorSize(source, dim), size)
             for dim, stride in enumerate(strides):
                 yield from _number(TensorStride(source, dim), stride)
             yield from _number(TensorStorageOffset(source), offset)
+
+
+def _is_plain(layout: Layout) -> bool:
+    sizes, strides, offset = layout
+    return PLAIN_INTS.issuperset(map(type, (*sizes, *strides, offset)))
 
 
 def _wide_ints(inputs: Iterable[Input]) -> Iterator[Source]:
