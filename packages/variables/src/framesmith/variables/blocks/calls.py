@@ -231,7 +231,9 @@ def _stacks(tx: TraceContext, recording: Recording, call: Call) -> Stacks:
     first, now = recording.modules, tx.graph.module_stack()
     if call.module is not None and call.module.source is not None:
         root = tx.graph.compiled().root
-        first = enter(first, recording.root, call.module.cls, root)
+        if recording.inside is None:
+            recording.inside = enter(first, recording.root, call.module.cls, root)
+        first = recording.inside
         now = enter(now, call.module.source, call.module.cls, root)
     return Stacks(recording.stack, tx.graph.user_stack(), first, now, recording.names_given)
 
@@ -244,7 +246,10 @@ def _pairs(recording: Recording, call: Call) -> list[tuple[Tracker, Tracker]] | 
         (known(first), known(present))
         for first, present in zip(recording.arguments, call.arguments, strict=True)
     ]
-    return pairs if all(are_alike(first, present) for first, present in pairs) else None
+    for first, present in pairs:
+        if not are_alike(first, present):
+            return None
+    return pairs
 
 
 def _given_nodes(plan: Plan, pairs: list[tuple[Tracker, Tracker]]) -> dict[fx.Node, fx.Node] | None:

@@ -11,6 +11,7 @@ from typing import final
 import torch
 from torch import fx
 
+from framesmith.graph.shapes.dynamic_dims import STATIC_DIMS
 from framesmith.guards import Family, Guard, Member, Source
 from framesmith.guards.kinds import Claim, DistinctObjects, Relation, SameObject
 from framesmith.guards.sources.rebase import Rebase
@@ -22,9 +23,9 @@ from framesmith.variables.wrapping.wrap import Wrapper
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Match:
-    """A module that fits a plan. `values`: its part for each part of the plan, and `sources`, where each is; `shared`: the paths
+    """A module that fits a plan; never changed. `values`: its part for each part of the plan, and `sources`, where each is; `shared`: the paths
     of parts that are the very objects of the first module, below which nothing has to be guarded again; `rebase` gives its
     sources for the plan's."""
 
@@ -104,12 +105,12 @@ def _are_sizes_fixed(
     tx: TraceContext, parts: Sequence[Part], values: Sequence[object], sources: Sequence[Source]
 ) -> bool:
     """Whether the policy makes no size of a tensor among the values symbolic."""
-    dims = tx.wrap.policy.dynamic_dims
-    return all(
-        dims(source, value).is_static(value.dim())
-        for part, value, source in zip(parts, values, sources, strict=True)
-        if part.tracker is not None and part.value is not value and isinstance(value, torch.Tensor)
-    )
+    for part, value, source in zip(parts, values, sources, strict=True):
+        if part.tracker is not None and part.value is not value and isinstance(value, torch.Tensor):
+            dims = tx.wrap.policy.dynamic_dims(source, value)
+            if dims is not STATIC_DIMS and not dims.is_static(value.dim()):
+                return False
+    return True
 
 
 def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, fx.Node]:
@@ -123,7 +124,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
     _note_facts(tx, match, rebase, inside)
     nodes: dict[fx.Node, fx.Node] = {}
     for node, place in plan.inputs.items():
-        if not inside(plan.parts[place].source):
+        if inside.is_empty or not inside(plan.parts[place].source):
             source = match.sources[place]
             # the trace may have read this very source before, which then has its input
             known = wrapper.find(source)
@@ -136,7 +137,7 @@ def adopt(tx: TraceContext, wrapper: Wrapper, match: Match) -> Mapping[fx.Node, 
         if place in read:
             continue
         first = part.source
-        if not inside(first):
+        if inside.is_empty or not inside(first):
             # noted, so that a later look at it from elsewhere is guarded as one at the same object
             if wrapper.find(source) is None:
                 wrapper.note(value, source)

@@ -25,9 +25,11 @@ class FramesState(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Moment:
-    """One moment. `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `told_apart`: pairs of objects by
+    """One moment. Never changed; not frozen, since that takes several times as long to make.
+
+    `length`: of the graph; `frames`: see `FramesState`; `settings`: those that the trace has turned; `told_apart`: pairs of objects by
     then; `reads`: of contents of tensors, which the graph may have changed by the time of another call; `metadata_changes`: how many tensors had been given
     other sizes, memory or history (see `graph.metadata_changes`); `changes`: see `_changes`; `asks`: whether subclasses are asked."""
 

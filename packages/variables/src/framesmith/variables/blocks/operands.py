@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from framesmith.graph.fakes.metadata_changes import same_number
+from framesmith.graph.options import PLAIN_INTS
 from framesmith.guards.comparison import same_constant
 from framesmith.variables.builtin_types.tuples import TupleTracker
 from framesmith.variables.core import Constant, Lazy, Tracker
@@ -78,22 +79,27 @@ def _are_tensors_alike(one: TensorTracker, other: TensorTracker) -> bool:
 
 def same_metadata(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two fakes show the same to a program: sizes are the same numbers or expressions."""
-    return (
-        one.dtype is other.dtype
-        and one.device == other.device
-        and one.requires_grad is other.requires_grad
-        and one.is_leaf is other.is_leaf
-        and one.retains_grad is other.retains_grad
-        and one._is_view() is other._is_view()
-        and one.is_inference() is other.is_inference()
-        # tells lazy conjugates, negatives and the like apart, which have the same sizes and type
-        and torch._C._dispatch_keys(one).raw_repr() == torch._C._dispatch_keys(other).raw_repr()
-        and one.dim() == other.dim()
-        and all(
-            map(
-                same_number,
+    # no fake has a `__torch_function__` of the user's; torch looks for one at each attribute otherwise
+    with torch._C.DisableTorchFunctionSubclass():
+        return (
+            one.dtype is other.dtype
+            and one.device == other.device
+            and one.requires_grad is other.requires_grad
+            and one.is_leaf is other.is_leaf
+            and one.retains_grad is other.retains_grad
+            and one._is_view() is other._is_view()
+            and one.is_inference() is other.is_inference()
+            # tells lazy conjugates, negatives and the like apart, which have the same sizes and type
+            and torch._C._dispatch_keys(one).raw_repr() == torch._C._dispatch_keys(other).raw_repr()
+            and one.dim() == other.dim()
+            and _are_same_numbers(
                 (*one.shape, *one.stride(), one.storage_offset()),
                 (*other.shape, *other.stride(), other.storage_offset()),
             )
         )
-    )
+
+
+def _are_same_numbers(one: Sequence[object], other: Sequence[object]) -> bool:
+    if PLAIN_INTS.issuperset(map(type, one)) and PLAIN_INTS.issuperset(map(type, other)):
+        return one == other
+    return all(map(same_number, one, other))

@@ -51,7 +51,7 @@ class Recording:
     `stack`: the user's frames that called it, `modules`: the calls of modules in which they stand; `repeated`: what of the trace had been repeated when it began,
     and then, what inside of it was; `asked`: how often a call asked for its plan; `above`: through what its
     module was reached (see `BlockCalls.see`); `looks_above`: the call had one of them at hand, through which it may reach its own module like any other;
-    `names_given`: to nodes, when it had ended."""
+    `names_given`: to nodes, when it had ended; `inside`: `modules` with the called one, once it was asked for."""
 
     source: Source | None
     arguments: tuple[Tracker, ...]
@@ -66,6 +66,7 @@ class Recording:
     above: frozenset[int] = frozenset()
     looks_above: bool = False
     names_given: int = 0
+    inside: ModuleStack | None = None
 
     @property
     def root(self) -> Source:

@@ -112,7 +112,7 @@ class DictTracker(Tracker):
         self.is_complete = True
         keys = keys_in_order(self.value)
         tx.note("has its keys or length", self.source)
-        exact = all(is_plain_constant(key) for key in keys)
+        exact = all(map(is_plain_constant, keys))
         # keys that are no plain constants are read by their position, and guarded one by one
         tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
         known, self.state.by_name = self.known_items, {}
