@@ -37,7 +37,7 @@ def distinct_objects(mutations: MutationLog[Tracker], wrapper: Wrapper) -> list[
     # by exact type: objects of two types are never the same one
     classes = {tracker.python_type for tracker in mutations.changed_trackers()}
     sources: dict[type, list[Source]] = {cls: [] for cls in classes}
-    for source, cls in wrapper.objects():
+    for source, cls in wrapper.objects() if classes else ():
         if cls in sources:
             sources[cls].append(source)
     return [*_distinct(sources, _CHANGED), *_distinct(_keys(mutations), _KEYS)]

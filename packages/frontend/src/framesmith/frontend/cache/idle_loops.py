@@ -28,7 +28,7 @@ class EntryEnd:
         module = None if built.graph is None else built.graph.graph_module
         nodes = () if module is None else module.graph.nodes
         return cls(
-            any(node.op in ("call_function", "call_method") for node in nodes),
+            not {node.op for node in nodes}.isdisjoint(("call_function", "call_method")),
             tuple(target for target in built.text.targets.values() if not target.is_native),
         )
 

@@ -41,7 +41,7 @@ _HARMLESS: Final = (ClassAttribute, ClassStructure, ShapeExpression)
 def is_portable(built: BuiltEntry, guards: GuardSet) -> bool:
     """Whether everything that the entry holds lives as long as the modules of the program."""
     module = None if built.graph is None else built.graph.graph_module
-    if module is not None and any(node.op == "get_attr" for node in module.graph.nodes):
+    if module is not None and module.graph.find_nodes(op="get_attr", sort=False):
         return False  # tensors, and graphs that may hold some
     check = _Check()
     held = [value for name, value in built.text.constants.items() if not _is_of_graph(built, value)]
@@ -83,10 +83,12 @@ class _Check:
         # most sources have their bases in common: each base is examined once
         step: Source | None = source
         while step is not None and id(step) not in self._known:
-            names = ("value",) if isinstance(step, Pinned) else step.field_names
-            # the base is the next one
-            if not self._are_known([getattr(step, name) for name in names if name != "base"]):
-                return False
+            for name in ("value",) if isinstance(step, Pinned) else step.field_names:
+                # the base is the next one
+                value = None if name == "base" else getattr(step, name)
+                # most are names, which need no further question
+                if id(type(value)) not in _PLAIN and not self.is_known(value):
+                    return False
             self._known[id(step)] = step
             step = step.base
         return True
@@ -100,12 +102,7 @@ class _Check:
 
     def are_fields_known(self, value: Comparable) -> bool:
         """Whether the fields of a source or claim are known."""
-        return self._are_known([getattr(value, name) for name in value.field_names])
-
-    def _are_known(self, values: Iterable[object]) -> bool:
-        # most are names, which need no further question
-        others = [value for value in values if id(type(value)) not in _PLAIN]
-        return not others or all(map(self.is_known, others))
+        return all(map(self.is_known, [getattr(value, name) for name in value.field_names]))
 
     def is_known(self, value: object) -> bool:
         """Whether an object lives as long as the program's modules do. It may be the user's: no code of its class runs."""
@@ -114,7 +111,8 @@ class _Check:
             return True
         # of the type: `isinstance` would read `value.__class__`, which may be code of the user
         if issubclass(cls, Source):
-            return self.is_portable_source(cast(Source, value))
+            assert isinstance(value, Source)
+            return self.is_portable_source(value)
         # names and lines of the user's functions; tables of torch's own
         if cls is Passage or id(value) in _HOOKS:
             return True

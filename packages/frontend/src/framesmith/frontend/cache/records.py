@@ -20,7 +20,7 @@ def record_entry(
     module = built.graph.graph_module if built.graph is not None else None
     operators = 0
     if module is not None:
-        operators = sum(node.op in ("call_function", "call_method") for node in module.graph.nodes)
+        operators = sum([node.op in ("call_function", "call_method") for node in module.graph.nodes])
         events.counters["stats"]["graphs"] += 1
         events.counters["stats"]["operators"] += operators
     events.counters["stats"]["entries"] += 1

@@ -8,6 +8,7 @@ the entry's frame ends, and with it the last reference. Objects with weak refere
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 from types import GeneratorType, ModuleType
 from typing import Final
 
@@ -41,6 +42,9 @@ _HELD_ANYWAY: Final = (
     torch.SymBool,
 )
 """What the process or a model holds, and what represents a plain number: weak references to these are ignored."""
+
+
+_source_of: Final = attrgetter("source")
 
 
 def has_pending_cleanup(generator: GeneratorTracker) -> bool:
@@ -267,6 +271,10 @@ def drop_references(machine: Machine, values: Iterable[Tracker]) -> None:
     an entry cannot end here.
     """
     values = list(values)
+    has_state = machine.generators or machine.tx.changes.ambient.open_blocks
+    # nothing was there before the trace, as mostly
+    if not has_state and not any(map(_source_of, values)):
+        return
     found = find_finalizable(machine, values)
     if not found and not machine.generators:
         return

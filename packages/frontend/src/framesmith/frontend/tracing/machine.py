@@ -275,7 +275,7 @@ class Machine:
     def deliver(self, result: Tracker | PendingCall, role: FrameRole = FrameRole.CALL) -> None:
         """Push the result of the running operation, or start the frame that will give it."""
         if not isinstance(result, PendingCall):
-            self.frame.push(result)
+            self.frames[-1].stack.append(result)
             return
         if isinstance(result, PendingStep):
             require_new_generator(result.generator).enter(self.tx, result.value)
@@ -338,7 +338,7 @@ class Machine:
 
     def load_local(self, name: str) -> Tracker:
         """A fast local; UnboundLocalError when it is not bound."""
-        value = self.frame.locals.get(name)
+        value = self.frames[-1].locals.get(name)
         if value is None:
             raise_observed(
                 self.tx,

@@ -56,7 +56,7 @@ def call_names_on_stack(machine: Machine, operation: Operation) -> None:
 
 def finish_call(machine: Machine, total: int, names: tuple[str, ...]) -> None:
     """Pop the operands, call the callable, and push its result or start the frame that will give it."""
-    frame = machine.frame
+    frame = machine.frames[-1]
     values = frame.pop_many(total)
     callee, receiver = frame.pop_callable()
     positional = len(values) - len(names)
@@ -192,7 +192,9 @@ def call_extended(machine: Machine, operation: Operation) -> None:
 
 def call_shape(operation: Operation) -> tuple[int, tuple[str, ...]]:
     """Number of arguments and the names of the last ones."""
-    return cast(tuple[int, tuple[str, ...]], operation.argument)
+    assert isinstance(operation.argument, tuple)
+    total, names = operation.argument
+    return total, names
 
 
 def _callee(slots: list[str | None]) -> tuple[str, list[str]]:

@@ -21,7 +21,7 @@ ROWS: Final = OpcodeRows()
 @ROWS.opcode(Kind.JUMP)
 def jump(machine: Machine, operation: Operation) -> None:
     """Jump to the target."""
-    machine.frame.jump(operation.target)
+    machine.frames[-1].jump(operation.target)
 
 
 @ROWS.opcode(Kind.POP_JUMP_IF)
@@ -62,7 +62,7 @@ def get_iter(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.FOR_ITER)
 def for_iter(machine: Machine, operation: Operation) -> None:
     """Push the next value, or leave the loop."""
-    frame, slots = machine.frame, count_argument(operation)
+    frame, slots = machine.frames[-1], count_argument(operation)
     try:
         value = frame.stack[-slots].realize().begin_advance(machine.tx)
     except ObservedException as error:

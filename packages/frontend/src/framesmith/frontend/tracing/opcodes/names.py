@@ -27,13 +27,16 @@ ROWS: Final = OpcodeRows()
 @ROWS.opcode(Kind.LOAD_LOCAL)
 def load_local(machine: Machine, operation: Operation) -> None:
     """Push a fast local, without reading its value."""
-    machine.frame.push(machine.load_local(name_of(operation)))
+    name = operation.argument
+    assert isinstance(name, str)
+    machine.frames[-1].push(machine.load_local(name))
 
 
 @ROWS.opcode(Kind.STORE_LOCAL)
 def store_local(machine: Machine, operation: Operation) -> None:
     """Bind a fast local, or put back what LOAD_LOCAL_AND_CLEAR saved: nothing, a value or a cell."""
-    frame, name = machine.frame, name_of(operation)
+    frame, name = machine.frames[-1], operation.argument
+    assert isinstance(name, str)
     value, before = frame.pop(), frame.locals.get(name)
     if isinstance(value, Null):
         frame.locals.pop(name, None)

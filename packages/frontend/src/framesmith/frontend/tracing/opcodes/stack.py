@@ -40,7 +40,7 @@ def swap(machine: Machine, operation: Operation) -> None:
 @ROWS.opcode(Kind.PUSH_NULL)
 def push_null(machine: Machine, operation: Operation) -> None:
     """Push NULL."""
-    machine.frame.push(NULL)
+    machine.frames[-1].push(NULL)
 
 
 @ROWS.opcode(Kind.LOAD_CONST)
