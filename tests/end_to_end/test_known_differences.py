@@ -260,6 +260,22 @@ def test_data_of_a_weight_that_were_replaced_before_its_backward_pass() -> None:
     assert gradient(aot(run)).tolist() == [[0, 0]]
 
 
+def test_data_of_a_leaf_that_were_changed_in_place_behind_the_back_of_autograd() -> None:
+    def gradient(call: Function) -> torch.Tensor:
+        p, q = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+        loss = call(p, q)
+        p.data.zero_()
+        loss.backward()
+        assert q.grad is not None
+        return q.grad
+
+    def run(p: torch.Tensor, q: torch.Tensor) -> torch.Tensor:
+        return (p.exp() * (p / (q * q + 1))).sum()
+
+    assert gradient(eager(run)).eq(0).all()
+    assert not gradient(aot(run)).eq(0).any()
+
+
 @pytest.mark.inductor
 def test_memory_that_changed_behind_the_back_of_autograd() -> None:
     def gradient(call: Function) -> torch.Tensor:
