@@ -18,6 +18,28 @@ GRAPH_TOPICS: Final = (
         ),
     ),
     Topic(
+        "new data of an existing tensor: `p.data = v`",
+        (
+            "p data",
+            "w data",
+            "store of data",
+            "replace data",
+            "data of a parameter",
+            "weight clipping",
+            "with_data",
+        ),
+        (
+            ("the store", "write_data"),
+            ("`p.data`", "read_data"),
+            ("why it breaks the graph", "_refuse_data"),
+            ("under AOTAutograd it is made behind the graph", "StoresBehind"),
+            ("what stands for the tensor behind it", "with_stand_ins"),
+            ("what eager saves for a backward pass", "saved_by_nodes"),
+            ("what that reads when it runs", "SavedOperand.read"),
+            ("version counters of what is written to", "count_as_eager"),
+        ),
+    ),
+    Topic(
         "graphs that run as they were captured, whatever the backend",
         ("empty batch", "as captured", "not compiled by the backend", "falls back to eager"),
         (
