@@ -67,3 +67,28 @@ def test_statistics_of_a_normalization() -> None:
 
     ours = observe(lambda model: frontend.compile(model, backend="aot_eager", fullgraph=True))
     assert ours == observe(lambda model: model)
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["a.data.add_(1)", "a.add_(1); b.mul_(2); a.add_(1)", "a.data.add_(1); b.add_(1)", "b.data.mul_(3)"],
+)
+@pytest.mark.parametrize("kind", ["views", "data of one tensor", "apart"])
+def test_inputs_of_one_memory(kind: str, body: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def f(a, b, w):\n    {body}; return (w * w).sum()", namespace)  # noqa: S102
+
+    def observe(call: Callable[..., Any]) -> list[object]:
+        base, w, found = torch.ones(6), torch.ones(4, requires_grad=True), list[object]()
+        a, b = base[:4], base[2:]
+        if kind == "data of one tensor":
+            a, b = torch.zeros(4), torch.zeros(4)
+            a.data, b.data = base[:4], base[2:]
+        elif kind == "apart":
+            a, b = torch.zeros(4), torch.zeros(4)
+        for _ in range(3):
+            call(a, b, w)
+            found += [a._version, b._version, base._version, a.tolist(), b.tolist(), base.tolist()]
+        return found
+
+    assert observe(frontend.compile(namespace["f"], backend="aot_eager")) == observe(namespace["f"])

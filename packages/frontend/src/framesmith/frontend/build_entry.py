@@ -39,6 +39,7 @@ from framesmith.frontend.tracing.asked_gradients import (
 )
 from framesmith.frontend.tracing.change_places import ChangePlaces
 from framesmith.frontend.tracing.data_parallel import find_buckets
+from framesmith.frontend.tracing.data_stores_ahead import note_data_stores
 from framesmith.frontend.tracing.deferred_calls import check_filters
 from framesmith.frontend.tracing.fact_check import check_facts, new_log
 from framesmith.frontend.tracing.filled_places import find_filled_place
@@ -316,6 +317,8 @@ class EntryBuilder:
                         refusal = self.on_break(reason, stack, has_strict_breaks(machine))
                     if self.watch is not None:
                         self.watch.finish(trace, end)
+                    if not recorder.runs_as_captured:
+                        note_data_stores(machine, self.start.code, is_finished=reason is None)
                     # 3 write the changes and the ending
                     ending = write_ending(writer, machine, end, replay)
                     changed = trace.tx.changes.changed_trackers() if places is not None else ()

@@ -459,15 +459,16 @@ class Recorder:
         with self.pause_recording():
             add_sizes_of_views(self._root, self._inputs, self._reliance)
             groups, root = list(self._repetition.groups()), self._attributes.root
+            behind = StoresBehind(graph, stores, self._inputs.of(graph), self.writes)
             module = finishing.build_module(graph, root, self._world, groups if self._reliance.holds else ())
-            used = self._inputs.of_nodes(module.graph.find_nodes(op="placeholder"))
-            behind = StoresBehind(module, stores, used, self.writes)
+            module.meta.update(behind.meta)
+            used = self._inputs.of(module.graph)
             written, context = find_written_inputs(used, self._inputs.versions), self._world.for_backend()[1]
             rest = (copies, used, written, self._start, context, self._reliance, behind.why_captured)
             made = finishing.call_backend(self.options, module, groups, *rest)
-        touched = find_touched_sources(module.graph, used, written) if self.has_changes else written
+        touched = find_touched_sources(module.graph, used, written, stores) if self.has_changes else written
         call = finishing.adapt_call(made, module, self.options, used, written, touched, self._inputs.versions)
-        call = behind.behind(as_inference_tensors(call, module, self._start))
+        call = behind.behind(as_inference_tensors(call, module, self._start), module.graph, used)
         failures = Failures(module, self._start, self.options.runs_as_captured)
         return CompiledSubgraph(
             call=failures.watch(restore_histories(call, dead, used), self.options),

@@ -11,13 +11,15 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Flag, auto
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from framesmith.graph.fakes.execution import storage_of
 
+_Layout: TypeAlias = tuple[Sequence[int], Sequence[int], object]
+"""Sizes, strides and offset."""
 _MODIFIED: Final = (
     "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} {sizes}] is at version "
     "{version}; expected version {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its "
@@ -51,7 +53,7 @@ class Owner:
 
     def __init__(self, tensor: torch.Tensor, reads: Reads) -> None:
         self.tensor, self.reads, self.memory = tensor, reads, storage_of(tensor)
-        self._version = tensor._version
+        self._version, self._layout = tensor._version, _layout_of(tensor)
 
     def check(self) -> None:
         """Raises the RuntimeError that eager raises for what was changed in place."""
@@ -59,17 +61,15 @@ class Owner:
 
     def is_replaced(self) -> bool:
         """Whether eager's backward pass reads newer data."""
-        return Reads.TENSOR in self.reads and storage_of(self.tensor) != self.memory
+        now = storage_of(self.tensor), _layout_of(self.tensor)
+        return Reads.TENSOR in self.reads and now != (self.memory, self._layout)
 
-    def newest(self, tensor: torch.Tensor) -> torch.Tensor:
-        """What it has by now, in the form of what was saved; raises RuntimeError where the old data are needed, too."""
-        owner = self.tensor
-        if (
-            self.reads is not Reads.TENSOR
-            or owner.untyped_storage().nbytes() != tensor.untyped_storage().nbytes()
-        ):
+    def newest(self, saved: torch.Tensor) -> torch.Tensor:
+        """What it has by now, with its dimensions in the order of what was saved; raises RuntimeError where the old data are needed, too."""
+        order = _order_of(_layout_of(saved), self._layout)
+        if self.reads is not Reads.TENSOR or order is None or self.tensor.shape != self._layout[0]:
             raise self.error()
-        return owner.detach().as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+        return self.tensor.detach().permute(*order)
 
     def error(self) -> RuntimeError:
         """Says that the backward pass comes too late."""
@@ -79,15 +79,32 @@ class Owner:
         )
 
 
+def _layout_of(tensor: torch.Tensor) -> _Layout:
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
+
+
+def _order_of(one: _Layout, other: _Layout) -> Sequence[int] | None:
+    """Which dimensions of the other layout those of this one are; None if it is no permutation of it."""
+    left = list(zip(other[0], other[1], range(len(other[0])), strict=True))
+    order = list[int]()
+    for size, stride in zip(one[0], one[1], strict=True):
+        found = next((dim for dim in left if dim[:2] == (size, stride)), None)
+        if found is None:
+            return None
+        left.remove(found)
+        order.append(found[2])
+    return None if left or one[2] != other[2] else order
+
+
 @final
 class SavedOperand:
-    """One tensor that a backward pass needs, as an alias of its own if it may get other data. `source`: the input of the graph that it is,
+    """One tensor that a backward pass needs, as an alias of its own. `source`: the input of the graph that it is,
     if it is one. `owners`: whose memory it is; and if `is_derived`, what it is computed from again in the backward pass."""
 
     __slots__ = ("is_derived", "owners", "source", "tensor", "version")
 
-    def __init__(self, tensor: torch.Tensor, *, is_input: bool, is_alias: bool) -> None:
-        self.tensor = tensor.detach() if is_alias else tensor
+    def __init__(self, tensor: torch.Tensor, *, is_input: bool) -> None:
+        self.tensor = tensor.detach()
         self.source = tensor if is_input else None
         self.owners: list[Owner] = []
         self.is_derived = False
@@ -115,10 +132,9 @@ def _check_version(tensor: torch.Tensor, expected: int) -> None:
 
 @final
 class SavedOperands:
-    """All that one call of a graph saves. `is_captured`: what it saves of inputs is what eager saves."""
+    """All that one call of a graph saves."""
 
-    def __init__(self, inputs: Sequence[object], replaced: Collection[int], *, is_captured: bool) -> None:
-        self._is_captured = is_captured
+    def __init__(self, inputs: Sequence[object], replaced: Collection[int]) -> None:
         self._inputs = [value if isinstance(value, torch.Tensor) else None for value in inputs]
         self._replaced = replaced
         self._ids = {id(tensor) for tensor in self._inputs}
@@ -128,18 +144,15 @@ class SavedOperands:
 
     def pack(self, tensor: torch.Tensor) -> SavedOperand:
         """Hold what is saved; if it is the old memory of an input, then without a version: `p.data` has one of its own in eager."""
-        is_input, is_old = id(tensor) in self._ids, storage_of(tensor) in self._old
-        operand = SavedOperand(
-            tensor, is_input=is_input, is_alias=is_old or not (is_input and self._is_captured)
-        )
-        if is_old:
+        operand = SavedOperand(tensor, is_input=id(tensor) in self._ids)
+        if storage_of(tensor) in self._old:
             operand.version = None
         self._all.append(operand)
         return operand
 
     def give_inputs(self, reads: Sequence[Reads]) -> None:
         """Say whose memory was saved, behind the call and before its stores. `reads`: what eager saves of each input, as it was."""
-        for place, tensor in enumerate(() if self._is_captured else self._inputs):
+        for place, tensor in enumerate(self._inputs):
             if tensor is not None and place not in self._replaced:
                 is_written = tensor._version != self._versions[place]
                 self._give(Owner(tensor, reads[place]), can_derive=not is_written)
@@ -172,14 +185,12 @@ class SavedOperands:
 
 
 @contextmanager
-def save_as_eager(
-    inputs: Sequence[object], replaced: Collection[int], *, is_captured: bool
-) -> Iterator[SavedOperands]:
+def save_as_eager(inputs: Sequence[object], replaced: Collection[int]) -> Iterator[SavedOperands]:
     """What a graph saves while the block runs, which gets its owners behind it. `replaced`: the places of the inputs whose data it replaces.
 
     Nothing is done where the program has hooks of its own for what is saved, or where nothing can be saved.
     """
-    saved = SavedOperands(inputs, replaced, is_captured=is_captured)
+    saved = SavedOperands(inputs, replaced)
     if not torch.is_grad_enabled() or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
         yield saved
         return

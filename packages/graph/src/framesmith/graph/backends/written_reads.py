@@ -10,7 +10,7 @@ then has been written to. The mark of a copy says that the copy itself is to be 
 The clone of a buffer is kept too, whoever writes to the buffer: the program asks for it because somebody will.
 """
 
-from collections.abc import Collection, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -47,13 +47,21 @@ def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Sourc
 
 
 def find_touched_sources(
-    graph: fx.Graph, used: Sequence[Input], written: Collection[Source]
+    graph: fx.Graph,
+    used: Sequence[Input],
+    written: Collection[Source],
+    stores: Iterable[Sequence[object]] = (),
 ) -> tuple[Source, ...]:
     """The sources of the inputs to whose memory a closed graph writes, in their order: those of `written`, and those that are written to
-    through `data`, as an item of a list or as the statistics of a normalization, which no version counter shows."""
+    through `data`, as an item of a list or as the statistics of a normalization, which no version counter shows. Also those that get
+    other data behind it: `stores` begin with their nodes."""
     memories = {memory for node in graph.nodes for memory in memories_written_by(node)}
-    known = frozenset(written)
-    return tuple(entry.source for entry in used if entry.source in known or _lies_in(entry, memories))
+    known, stored = frozenset(written), {store[0] for store in stores}
+    return tuple(
+        entry.source
+        for entry in used
+        if entry.source in known or entry.node in stored or _lies_in(entry, memories)
+    )
 
 
 def _lies_in(entry: Input, memories: Set[int]) -> bool:

@@ -149,6 +149,10 @@ class Inputs:
                 kept[source] = entry
         self.entries = kept
 
+    def of(self, graph: fx.Graph) -> list[Input]:
+        """The inputs of a graph, in its order."""
+        return self.of_nodes(graph.find_nodes(op="placeholder"))
+
     def of_nodes(self, nodes: Iterable[fx.Node]) -> list[Input]:
         """The entries of these placeholders, in their order."""
         entries = self.by_node()

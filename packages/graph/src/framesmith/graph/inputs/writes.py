@@ -22,7 +22,8 @@ class Writes:
         self.last: fx.Node | None = None
         self.stored: list[fx.Node] = []
         self.stand_ins: dict[fx.Node, fx.Node] = {}
-        self.is_store_next = False  # `p.data = v` ends the graph
+        # `p.data = v` ends the graph, or may come behind its end; or it is on another path through the function
+        self.is_store_next = self.may_store_later = False
 
     def note(self, node: fx.Node) -> None:
         """An operation was recorded that may have changed any of its operands; it is the `last` one."""
