@@ -330,7 +330,8 @@ def _recipe(function: Callable[..., object], operands: tuple[Tracker, ...], valu
     """How a graph computes the float from symbolic ints and constants alone; None where it cannot."""
     in_graph = _IN_GRAPH.get(function)
     # sympy rounds the quotient of floats before it rounds down: `39 // 0.1` is another number there
-    if in_graph is None or function in _ROUNDING_DOWN or type(value) is not float:
+    # and it loses the sign of a zero: `-0.0 * k`
+    if in_graph is None or function in _ROUNDING_DOWN or type(value) is not float or value == 0:
         return None
     for operand in operands:
         # A float of the program is an input by itself: the finished number is handed over (ADR 0011).
