@@ -317,8 +317,7 @@ class EntryBuilder:
                         refusal = self.on_break(reason, stack, has_strict_breaks(machine))
                     if self.watch is not None:
                         self.watch.finish(trace, end)
-                    if not recorder.runs_as_captured:
-                        note_data_stores(machine, self.start.code, is_finished=reason is None)
+                    note_data_stores(machine, self.start.code, is_finished=reason is None)
                     # 3 write the changes and the ending
                     ending = write_ending(writer, machine, end, replay)
                     changed = trace.tx.changes.changed_trackers() if places is not None else ()

@@ -459,7 +459,7 @@ class Recorder:
         with self.pause_recording():
             add_sizes_of_views(self._root, self._inputs, self._reliance)
             groups, root = list(self._repetition.groups()), self._attributes.root
-            behind = StoresBehind(graph, stores, self._inputs.of(graph), self.writes)
+            behind = StoresBehind(graph, stores, self._inputs.of(graph), self.writes, self._reliance)
             module = finishing.build_module(graph, root, self._world, groups if self._reliance.holds else ())
             module.meta.update(behind.meta)
             used = self._inputs.of(module.graph)

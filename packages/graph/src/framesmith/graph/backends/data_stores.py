@@ -24,6 +24,7 @@ from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.writes import Writes
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.random_draws import checkpoint_with_random_numbers
+from framesmith.graph.replacing_backends import Reliance
 
 STORED: Final = "framesmith_stored"
 """The key in the `meta` of a module under which there are the names of what gets new data behind it."""
@@ -166,7 +167,9 @@ class StoresBehind:
     """What is to be done about the stores of a graph, which is closed and has not been given to the backend: those that were taken out of
     it, and one that the program makes next."""
 
-    def __init__(self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes) -> None:
+    def __init__(
+        self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes, reliance: Reliance
+    ) -> None:
         self._stores: list[tuple[fx.Node, fx.Node, Reads]] = []
         self._reads: dict[fx.Node, Reads] = {}
         self._counts: dict[fx.Node, int] = {}
@@ -174,7 +177,8 @@ class StoresBehind:
         names = tuple(writes.name_of(tensor) for tensor, _, _ in stores)
         self.meta: Mapping[str, object] = {STORED: names} if names else {}
         may_store = writes.is_store_next or writes.may_store_later
-        if stores or (may_store and any(one.requires_grad for one in _tensors_of(graph.nodes))):
+        has_gradients = may_store and any(one.requires_grad for one in _tensors_of(graph.nodes))
+        if stores or (has_gradients and not reliance.ask()):
             self._plan(graph, stores, used, writes)
 
     def _plan(self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes) -> None:
