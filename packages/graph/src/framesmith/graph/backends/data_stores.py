@@ -3,8 +3,9 @@
     d = p.data; v = d - g; setattr(p, "data", v); return (p * y,)
     ->   d = p.data; v = d - g; p_1 = with_data(p, v); return (p_1 * y, v)      then `p.data = v`
 
-What uses `p` behind the store gets `v` in its place, with the history of `p` where it is differentiated. Nothing is differentiated
-through `p` before the store.
+What uses `p` behind the store gets `v` in its place, with the history of `p` where it is differentiated. A store behind a use of `p` that a
+gradient needs breaks the graph (`write_data`), and a graph behind which data may be stored is treated as one with stores: what eager saves of
+its inputs decides what the backward pass reads (`saved_operands`). Where that is not known, the captured operations run, with the stores.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,7 +4,10 @@
     p.data = v; y = p * q                      eager saves `p`; a compiled graph saves `v`
 
 Eager's backward pass reads the old memory in the first case, and whatever `p` has by then in the second. So the memory of `p` is saved
-as it was, and what has the memory of `v` belongs to `p`: a change of `p` that eager would notice is noticed, and new data are read.
+as it was, and what has the memory of `v` has `p` as its owner: the tensor of the program by which it is known whether a change in place is
+an error, and whose newest data is read if eager saved the tensor itself. Inputs are owners of what is saved of their memory, too.
+
+Nothing of this is done where the program has hooks of its own for saved tensors: these get what the compiled graph saves.
 """
 
 from collections.abc import Collection, Iterator, Sequence
