@@ -272,7 +272,7 @@ def _refuse_data(tx: TraceContext, tensor: TensorTracker) -> NoReturn:
     if tx.graph.runs_as_captured:
         raise GraphBreak(ATTRIBUTE_STORE, name)
     tx.graph.writes.is_store_next = True
-    if tensor.value is not None and _is_differentiated(tx, tensor):
+    if _is_differentiated(tx, tensor):
         raise GraphBreak(BACKEND_LIMIT, f"{name} behind a use of the tensor that a gradient needs")
     raise GraphBreak(ATTRIBUTE_STORE, name)
 
