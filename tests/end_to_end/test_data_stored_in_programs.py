@@ -66,6 +66,13 @@ def in_a_context_manager(p, x, s):
         return x @ p
 
 
+def with_a_break_in_a_context_manager(p, x, s):
+    with swapped(p, s * 1):
+        t = x @ p
+        print("inside")
+    return t
+
+
 def around_a_checkpoint(p, x, s):
     old = p.data
     p.data = s
@@ -156,6 +163,7 @@ def a_buffer_changes_behind(p, x, s):
         of_two_uses,
         in_a_called_function,
         in_a_context_manager,
+        with_a_break_in_a_context_manager,
         around_a_checkpoint,
         behind_a_checkpoint,
         with_a_penalty,

@@ -1,5 +1,8 @@
-"""Whether the program may go on with `p.data = v` where a trace ends: a backward pass through its graph reads the new data where eager has
-saved `p`. The code of the frames says so, and that of the generators and context managers in them."""
+"""Whether the program may go on with `p.data = v` where a trace ends.
+
+A backward pass through the graph reads the new data then, where eager has saved `p`. The code of the frames says so, and that of the
+generators and context managers in them.
+"""
 
 from collections.abc import Iterator
 from contextlib import _GeneratorContextManagerBase
@@ -7,7 +10,9 @@ from types import CodeType, FunctionType, GeneratorType, MethodType
 
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.tracing.finalizers import real_object, variables_of
+from framesmith.frontend.tracing.generators import SymbolicGenerator
 from framesmith.frontend.tracing.machine import Machine, reading_of
+from framesmith.guards.class_lookup import derives
 
 
 def note_data_stores(machine: Machine, code: CodeType, *, is_finished: bool) -> None:
@@ -27,6 +32,10 @@ def stores_data(code: CodeType) -> bool:
 
 
 def _codes(machine: Machine) -> Iterator[CodeType]:
+    for generator in machine.generators:
+        suspended = generator.frame
+        if not generator.finished and isinstance(suspended, SymbolicGenerator):
+            yield suspended.frame.code
     for frame in machine.frames:
         yield frame.code
         for value in (*frame.stack, *variables_of(frame)):
@@ -39,8 +48,8 @@ def _codes_of(value: object) -> Iterator[CodeType]:
     function = value.__func__ if type(value) is MethodType else value
     if type(function) is FunctionType:
         yield function.__code__
-    # its state is that of the standard library: no code of the user's class runs
-    if _GeneratorContextManagerBase in type.__dict__["__mro__"].__get__(type(owner)):
+    # what the standard library keeps in it: no code of the user's class runs
+    if derives(type(owner), _GeneratorContextManagerBase):
         owner = object.__getattribute__(owner, "__dict__").get("gen")
     if type(owner) is GeneratorType:
         yield owner.gi_code
