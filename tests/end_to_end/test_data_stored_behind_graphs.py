@@ -160,3 +160,16 @@ def test_a_break_says_that_a_gradient_needs_the_old_data() -> None:
     p, q, g = (torch.rand(3, 3, requires_grad=True) for _ in range(3))
     with pytest.raises(frontend.FullGraphError, match="behind a use of the tensor that a gradient needs"):
         frontend.compile(function, backend="aot_eager", fullgraph=True)(p, q, g)
+
+
+def test_beside_a_tensor_that_was_made_in_inference_mode() -> None:
+    def run(p: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        p.data = p.data + x
+        return p * 2
+
+    compiled = frontend.compile(run, backend="aot_eager", fullgraph=True)
+    with torch.inference_mode():
+        x = torch.ones(3)
+    ours, in_eager = (torch.ones(3, requires_grad=True) for _ in range(2))
+    for _ in range(2):
+        torch.testing.assert_close(compiled(ours, x), run(in_eager, x), rtol=0, atol=0)

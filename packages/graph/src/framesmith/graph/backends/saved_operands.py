@@ -138,7 +138,11 @@ class SavedOperands:
     """All that one call of a graph saves."""
 
     def __init__(self, inputs: Sequence[object], replaced: Collection[int]) -> None:
-        self._inputs = [value if isinstance(value, torch.Tensor) else None for value in inputs]
+        # what was made in inference mode is never saved, and not counted
+        self._inputs = [
+            value if isinstance(value, torch.Tensor) and not value.is_inference() else None
+            for value in inputs
+        ]
         self._replaced = replaced
         self._ids = {id(tensor) for tensor in self._inputs}
         self._versions = [0 if tensor is None else tensor._version for tensor in self._inputs]
