@@ -14,7 +14,7 @@ from typing import Final, final
 from framesmith.frontend.near_misses import near_miss
 from framesmith.graph import GraphBreak
 from framesmith.graph.backends.captured_only import AS_CAPTURED
-from framesmith.graph.backends.data_stores import STORED
+from framesmith.graph.backends.stores_behind import STORED
 from framesmith.guards import Guard, GuardSet
 from framesmith.guards.kinds import EqualTo, KeysAre, LengthIs, NotEqualTo, ShapeExpression, TensorIs
 from framesmith.guards.words import write_count

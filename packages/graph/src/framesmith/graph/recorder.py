@@ -14,10 +14,11 @@ import torch._guards
 from torch import fx
 
 from framesmith.graph import finish as finishing
-from framesmith.graph.backends.data_stores import StoresBehind, take_stores, with_stand_ins
+from framesmith.graph.backends.data_stores import take_stores, with_stand_ins
 from framesmith.graph.backends.dead_histories import detach_dead, restore_histories
 from framesmith.graph.backends.inference_results import as_inference_tensors
 from framesmith.graph.backends.sizes_of_views import add_sizes_of_views
+from framesmith.graph.backends.stores_behind import StoresBehind
 from framesmith.graph.backends.written_reads import find_touched_sources
 from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT
 from framesmith.graph.breaks.breaks import GraphBreak
