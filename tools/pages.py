@@ -13,7 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from framesmith.frontend.options import Config
-from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.definitions import definitions, is_page
 from framesmith.frontend.signposts.tables import Signpost, signposts
 from framesmith.frontend.signposts.topic import Topic
 from framesmith.frontend.signposts.topics import TOPICS
@@ -83,6 +83,8 @@ def link(path: str) -> str:
     """A link from a page in docs to a file of a package, or to another page."""
     if path.startswith("docs/"):
         return f"[{path.removeprefix('docs/')}]({path.removeprefix('docs/')})"
+    if is_page(path):
+        return f"[{path}](../{path})"
     layer = path.split("/")[1]
     return f"[{path.removeprefix('framesmith/')}](../packages/{layer}/src/{path})"
 
@@ -91,7 +93,7 @@ def question(topic: Topic) -> str:
     """The row of one question."""
     steps = []
     for what, name in topic.steps:
-        if name.startswith("docs/"):
+        if is_page(name):
             steps.append(f"{what}: {link(name)}")
         else:
             file, _ = definitions()[name][0]

@@ -10,10 +10,17 @@ from framesmith.frontend.signposts import definitions
 from framesmith.frontend.signposts.breaking import kind_of_call, kinds_in, posts_of_kind
 from framesmith.frontend.signposts.glossary import posts_of_term
 from framesmith.frontend.signposts.graph_topics import GRAPH_TOPICS
+from framesmith.frontend.signposts.house_topics import HOUSE_TOPICS
 from framesmith.frontend.signposts.objects import find_row
 from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
 from framesmith.frontend.signposts.prose import best_described
-from framesmith.frontend.signposts.questions import exact_topic, is_covered, near_topics, words_of
+from framesmith.frontend.signposts.questions import (
+    exact_topic,
+    is_covered,
+    near_topics,
+    posts_of_topic,
+    words_of,
+)
 from framesmith.frontend.signposts.ranking import hits
 from framesmith.frontend.signposts.tables import Signpost
 from framesmith.frontend.signposts.topic import Topic
@@ -58,6 +65,13 @@ def test_a_question_about_a_program_is_a_topic() -> None:
 @pytest.mark.parametrize("words", ["mask assignment", "empty batch", "borrowed reference"])
 def test_a_question_about_a_graph_is_a_topic(words: str) -> None:
     assert exact_topic(words) in GRAPH_TOPICS
+
+
+@pytest.mark.parametrize("words", ["run the tests of one layer", "changelog", "wrong answer"])
+def test_a_question_about_the_work_is_answered_by_pages(words: str) -> None:
+    topic = exact_topic(words) or near_topics(words)[0]
+    assert topic in HOUSE_TOPICS
+    assert any(definitions.is_page(post.file) for post in posts_of_topic(topic))
 
 
 def test_a_topic_that_has_half_of_the_words_answers_alone() -> None:

@@ -79,7 +79,7 @@ def where_it_lies(file: str) -> str:
 
     A page is there in the repository only. Any other path as it is.
     """
-    if file.startswith("docs/"):
+    if is_page(file):
         return file if checkout() is not None else f"in the repository: {file}"
     name, _, rest = file.replace(os.sep, "/").partition("/")
     layer, _, inside = rest.partition("/")
@@ -89,6 +89,11 @@ def where_it_lies(file: str) -> str:
     if folder.parts[-5:-2] == ("packages", layer, "src"):
         return Path("packages", layer, "src", name, rest).as_posix()
     return str(folder / inside)
+
+
+def is_page(name: str) -> bool:
+    """Whether a step of a topic is a page or a script of the repository, not a name in the packages."""
+    return name.endswith(".md") or name in ("dev.py", "noxfile.py")
 
 
 def pages() -> list[Path]:

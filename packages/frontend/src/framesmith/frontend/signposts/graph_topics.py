@@ -21,7 +21,12 @@ GRAPH_TOPICS: Final = (
         "new data of an existing tensor: `p.data = v`",
         (
             "p data",
+            "p.data",
             "w data",
+            "tensor.data",
+            "tensor data",
+            "x.data",
+            "param.data",
             "store of data",
             "replace data",
             "data of a parameter",
@@ -37,6 +42,22 @@ GRAPH_TOPICS: Final = (
             ("what eager saves for a backward pass", "saved_by_nodes"),
             ("what that reads when it runs", "SavedOperand.read"),
             ("version counters of what is written to", "count_as_eager"),
+        ),
+    ),
+    Topic(
+        "what is saved for a backward pass",
+        (
+            "saved tensor",
+            "save for backward",
+            "save_on_cpu",
+            "saved for backward pass",
+        ),
+        (
+            ("what eager's operations save, asked of the fakes' history", "saved_by_nodes"),
+            ("sorted by memory", "SavedReads"),
+            ("what a compiled graph saves, where data are stored", "SavedOperands"),
+            ("what a backward pass reads of it", "SavedOperand.read"),
+            ("hooks that the program sets break the graph", "docs/breaks/native-call.md"),
         ),
     ),
     Topic(

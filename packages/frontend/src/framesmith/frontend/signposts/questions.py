@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from framesmith.frontend.signposts.definitions import definitions
+from framesmith.frontend.signposts.definitions import definitions, is_page
 from framesmith.frontend.signposts.tables import Signpost
 from framesmith.frontend.signposts.topic import Topic
 from framesmith.frontend.signposts.topics import TOPICS
@@ -143,7 +143,7 @@ def posts_of_topic(topic: Topic) -> list[Signpost]:
     """The steps of a question, with file and line."""
     found = []
     for what, name in topic.steps:
-        if name.startswith("docs/"):
+        if is_page(name):
             found.append(Signpost(topic.title, what, name, 1))
         else:
             found += [Signpost(topic.title, f"{what}, {name}", *spot) for spot in definitions()[name][:1]]

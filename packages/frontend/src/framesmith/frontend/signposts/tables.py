@@ -18,7 +18,7 @@ import framesmith.guards.sources as guard_sources
 from framesmith.bytecode import operation_tables
 from framesmith.bytecode.meaning import Kind
 from framesmith.frontend.registry import REGISTRY
-from framesmith.frontend.signposts.definitions import path_in_package, where_it_lies
+from framesmith.frontend.signposts.definitions import definitions, path_in_package, where_it_lies
 from framesmith.frontend.tracing.opcodes.catalog import OPCODES
 from framesmith.graph.breaks.breaks import BreakKind
 from framesmith.variables.callables.functions import DIRECTIVES
@@ -172,10 +172,15 @@ def file_and_line(code: Callable[..., object]) -> tuple[str, int]:
 
 @functools.lru_cache(maxsize=4096)
 def _line_of_class(code: Callable[..., object]) -> tuple[str, int]:
-    """The same for what has no code; inspect parses the whole file for it."""
+    """The same for what has no code."""
+    module = sys.modules.get(getattr(code, "__module__", None) or "")
+    file = path_in_package(getattr(module, "__file__", None) or "?")
+    # inspect would parse the whole file
+    places = definitions().get(getattr(code, "__qualname__", ""), ())
+    line = next((line for one, line in places if one == file), None)
+    if line is not None:
+        return file, line
     try:
-        file = inspect.getsourcefile(code) or "?"
-        line = inspect.getsourcelines(code)[1]
+        return path_in_package(inspect.getsourcefile(code) or "?"), inspect.getsourcelines(code)[1]
     except (OSError, TypeError):
         return "?", 0
-    return path_in_package(file), line

@@ -7,6 +7,7 @@ each of them is there, once. What a program may do has its questions in `program
 from typing import Final
 
 from framesmith.frontend.signposts.graph_topics import GRAPH_TOPICS
+from framesmith.frontend.signposts.house_topics import HOUSE_TOPICS
 from framesmith.frontend.signposts.program_topics import PROGRAM_TOPICS
 from framesmith.frontend.signposts.topic import Topic
 
@@ -461,6 +462,7 @@ TOPICS: Final = (
     ),
     *PROGRAM_TOPICS,
     *GRAPH_TOPICS,
+    *HOUSE_TOPICS,
     Topic(
         "Ctrl-C and other signals while a trace runs",
         ("Ctrl-C", "KeyboardInterrupt", "SIGINT", "alarm while compiling", "interrupted trace"),
