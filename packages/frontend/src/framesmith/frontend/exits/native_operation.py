@@ -213,7 +213,7 @@ class NativeOperation:
         changes = self._machine.tx.changes
         read = [one.realize() for one in operands if not isinstance(one, Lazy) or one.is_realized]
         made = [one for one in read if one.source is None or changes.is_changed(one)]
-        inside = reachable([part for operand in made for part in operand.children()])
+        inside = reachable([part for operand in made for part in operand.known_children()])
         return any(
             runs_finalizer(one) and (isinstance(one, GeneratorTracker) or is_owned(self._machine, one))
             for one in inside.values()

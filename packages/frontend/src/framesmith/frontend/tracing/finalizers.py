@@ -321,7 +321,7 @@ def find_first(values: Sequence[Tracker], lost: Sequence[Tracker]) -> Tracker | 
     None where it is not known: it depends on the kind of each container, and frames let go of their variables in another order
     from 3.14 on.
     """
-    inside = [reachable(one.children()) for one in lost]
+    inside = [reachable(one.known_children()) for one in lost]
     outer = [
         one
         for one in lost
