@@ -29,6 +29,9 @@ MOST_GUARDS: Final = 20
 """So many guards of an entry are shown unless all are asked for. A model of twelve layers has more than a thousand."""
 AS_CAPTURED_TEXT: Final = "the graph runs as it was captured, since {}"
 
+UNCOMPILED_TEXT: Final = "nothing of {} is compiled for such calls"
+"""What an entry without a graph and guards does."""
+
 _PARENT: Final = "framesmith"
 counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
@@ -36,7 +39,7 @@ counters: defaultdict[str, Counter[str]] = defaultdict(Counter)
 @final
 @dataclass(frozen=True, slots=True)
 class BreakRecord:
-    """One graph break: its kind, what it was about, and where in the user's program."""
+    """One graph break: its kind, what it was about, and where in the user's program. `is_whole`: nothing of the function is compiled for it."""
 
     kind: str
     detail: str
@@ -45,6 +48,7 @@ class BreakRecord:
     line: int
     function: str
     user_stack: str
+    is_whole: bool = False
 
     def block(self, number: int | None = None) -> str:
         """What `explain` prints for it: the place, what broke and why, what to do, and the user's frames."""
@@ -88,7 +92,8 @@ class GuardTexts:
 @final
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
-    """One compiled entry. `is_shared`: it was compiled for another function of the same code."""
+    """One compiled entry. `is_shared`: it was compiled for another function of the same code. `runs_natively`: it has no graph, and runs
+    the function as it is."""
 
     function: str
     begins: str  # where: a place in the user's program
@@ -99,6 +104,7 @@ class EntryRecord:
     source: str
     trace_seconds: float
     is_shared: bool = False
+    runs_natively: bool = False
 
     @property
     def guards(self) -> tuple[str, ...]:
@@ -141,6 +147,8 @@ class EntryRecord:
         shared = ", shared with a function that was compiled before" if self.is_shared else ""
         count = write_count(len(self.guards), "guard")
         head = "entry of" if number is None else f"entry {number},"
+        if self.runs_natively:
+            return f"{head} {self.title()}, runs uncompiled: see the breaks for the reason"
         title = f"{head} {self.title()}{shared}, has {count}"
         first = [f"  {note}" for note in self.notes]
         if most_guards is None:
@@ -187,11 +195,11 @@ class History:
     breaks: list[BreakRecord] = field(default_factory=list)
     recompiles: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    _seen: set[tuple[str, str, int]] = field(default_factory=set)
+    _seen: set[tuple[str, str, int, bool]] = field(default_factory=set)
 
     def add_break(self, record: BreakRecord) -> bool:
-        """Keep a break unless one of its kind was kept for the same line; returns whether it was new."""
-        key = (record.kind, record.file, record.line)
+        """Keep a break unless one of its kind, with the same cost, was kept for the same line; returns whether it was new."""
+        key = (record.kind, record.file, record.line, record.is_whole)
         if key in self._seen:
             return False
         self._seen.add(key)

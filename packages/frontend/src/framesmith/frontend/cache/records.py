@@ -33,12 +33,19 @@ def record_entry(
         module,
         entry.source,
         seconds,
+        runs_natively=built.runs_natively,
     )
     history.entries.append(record)
     report_entry(record)
     report_changes(names.function, ((names.text(name), place) for name, place in built.changes))
     if built.reason is not None:
-        record_break(history, _in_words_of_user(built.reason, names), built.location, built.stack)
+        record_break(
+            history,
+            _in_words_of_user(built.reason, names),
+            built.location,
+            built.stack,
+            record.title() if built.runs_natively else None,
+        )
     return record
 
 
@@ -60,20 +67,32 @@ def record_shared(
 
 
 def record_break(
-    history: events.History, reason: GraphBreak, location: UserLocation, stack: Sequence[UserLocation]
+    history: events.History,
+    reason: GraphBreak,
+    location: UserLocation,
+    stack: Sequence[UserLocation],
+    uncompiled: str | None = None,
 ) -> None:
-    """Note a graph break, unless one of its kind was noted for the same line."""
-    record = make_break_record(reason, location, stack)
+    """Note a graph break, unless one of its kind was noted for the same line. `uncompiled`: the function of which nothing is compiled for
+    it."""
+    record = make_break_record(reason, location, stack, uncompiled)
     if history.add_break(record):
         events.count_break(reason)
-        events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, reason, record.user_stack)
+        events.log("graph_breaks", "%s:%d in %s: %s\n%s", *location, record.text, record.user_stack)
 
 
 def make_break_record(
-    reason: GraphBreak, location: UserLocation, stack: Sequence[UserLocation]
+    reason: GraphBreak,
+    location: UserLocation,
+    stack: Sequence[UserLocation],
+    uncompiled: str | None = None,
 ) -> events.BreakRecord:
     """A graph break as it is kept."""
-    return events.BreakRecord(reason.kind.id, reason.detail, str(reason), *location, stack_text(stack))
+    text = str(reason)
+    if uncompiled is not None:
+        text += f"\n  what it costs: {events.UNCOMPILED_TEXT.format(uncompiled)}"
+    is_whole = uncompiled is not None
+    return events.BreakRecord(reason.kind.id, reason.detail, text, *location, stack_text(stack), is_whole)
 
 
 def log_unshared(names: UserNames, failures: Sequence[Failure | None]) -> None:
