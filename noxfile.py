@@ -241,7 +241,11 @@ def demo_short(session: nox.Session) -> None:
 @nox.session(python=FIRST, reuse_venv=True)
 def where(session: nox.Session) -> None:
     """Where something is handled: `python dev.py where list.append`."""
-    install(session, "frontend", "numpy", torch_for(PLAN.first))  # without numpy, importing torch warns
+    look = "from importlib.util import find_spec; print(*map(find_spec, ('torch', 'numpy', 'framesmith.frontend')))"
+    found = session.run("python", "-c", look, silent=True, success_codes=[0, 1])
+    # the packages are installed as links to their sources: once is enough
+    if not isinstance(found, str) or "ModuleSpec" not in found or "None" in found:
+        install(session, "frontend", "numpy", torch_for(PLAN.first))  # without numpy, importing torch warns
     session.run("python", "-m", "framesmith.frontend.where", *session.posargs, env=QUIET)
 
 
