@@ -219,7 +219,8 @@ def wheels(session: nox.Session) -> None:
     )
     session.run("framesmith", "version", env=QUIET)
     with session.chdir(session.create_tmp()):
-        pages = [ROOT / "README.md", *(ROOT / "packages" / layer / "README.md" for layer in LAYERS)]
+        own = (ROOT / "README.md", ROOT / "docs" / "wrong-answers.md")
+        pages = [*own, *(ROOT / "packages" / layer / "README.md" for layer in LAYERS)]
         session.run("python", str(ROOT / "tools" / "readme.py"), *map(str, pages), env=QUIET)
 
 

@@ -35,6 +35,7 @@ HOUSE_TOPICS: Final = (
             "verify correctness",
         ),
         (
+            ("step by step", "docs/wrong-answers.md"),
             (
                 "the option: the first results of a graph are compared with the captured operations",
                 "CompileOptions",
