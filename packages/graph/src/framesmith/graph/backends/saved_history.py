@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import fx
@@ -12,6 +13,7 @@ from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 
 _SAVED: Final = ("_saved_", "saved_tensors")
 """How the attributes of an operation begin: of torch's own, and of a custom function."""
+_NAMES: Final = WeakKeyDictionary[type, Sequence[str]]()
 _LINEAR: Final = ("Mul", "Mm", "Mv", "Dot", "Addmm", "Bmm", "Baddbmm", "Addmv", "Addr", "Convolution")
 _NORMS: Final = ("NativeLayerNorm", "NativeGroupNorm", "NativeBatchNorm")
 _USE_OPERANDS: Final = frozenset(f"{name}Backward0" for name in _LINEAR + _NORMS)
@@ -73,9 +75,12 @@ def _last_operation(tensor: torch.Tensor) -> Node | None:
 
 
 def _saved_of(operation: object) -> Sequence[torch.Tensor]:
-    return [
-        one
-        for name in dir(operation)
-        if name.startswith(_SAVED)
-        for one in tensors_in(getattr(operation, name))
-    ]
+    return [one for name in _names_saved(type(operation)) for one in tensors_in(getattr(operation, name))]
+
+
+def _names_saved(kind: type) -> Sequence[str]:
+    """The attributes of an operation that hold what it saves."""
+    names = _NAMES.get(kind)
+    if names is None:
+        names = _NAMES[kind] = [name for name in dir(kind) if name.startswith(_SAVED)]
+    return names

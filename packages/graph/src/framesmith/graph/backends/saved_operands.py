@@ -57,10 +57,12 @@ class Owner:
     def __init__(self, tensor: torch.Tensor, reads: Reads) -> None:
         self.tensor, self.reads, self.memory = tensor, reads, storage_of(tensor)
         self._version, self._layout = tensor._version, _layout_of(tensor)
+        # while it is held, no other memory has its identity
+        self._storage = tensor.untyped_storage() if self.memory else None
 
     def check(self) -> None:
         """Raises the RuntimeError that eager raises for what was changed in place."""
-        _check_version(self.tensor, self._version)
+        check_version(self.tensor, self._version)
 
     def is_replaced(self) -> bool:
         """Whether eager's backward pass reads newer data."""
@@ -116,7 +118,7 @@ class SavedOperand:
     def read(self) -> torch.Tensor:
         """What eager's backward pass reads; raises RuntimeError for what was changed in place, or would be needed with old and new data."""
         if self.version is not None:
-            _check_version(self.tensor, self.version)
+            check_version(self.tensor, self.version)
         for owner in self.owners:
             owner.check()
         replaced = [owner for owner in self.owners if owner.is_replaced()]
@@ -127,7 +129,8 @@ class SavedOperand:
         return replaced[0].newest(self.tensor)
 
 
-def _check_version(tensor: torch.Tensor, expected: int) -> None:
+def check_version(tensor: torch.Tensor, expected: int) -> None:
+    """Raises the RuntimeError that eager's backward pass raises where a tensor that was saved was changed in place since."""
     if tensor._version != expected:
         given = {"kind": tensor.type(), "sizes": [*tensor.shape], "version": tensor._version}
         raise RuntimeError(_MODIFIED.format(**given, expected=expected))

@@ -15,6 +15,7 @@ from torch._higher_order_ops.wrap import tag_activation_checkpoint
 from torch.utils.checkpoint import CheckpointPolicy
 
 from framesmith.graph.backends.data_stores import Stores
+from framesmith.graph.backends.held_inputs import HeldInputs
 from framesmith.graph.backends.saved_operands import Reads, Store, save_as_eager
 from framesmith.graph.backends.saved_reads import SavedReads, has_memory, tensors_of
 from framesmith.graph.fakes.execution import storage_of
@@ -137,14 +138,20 @@ class StoresBehind:
         self.why_captured: str | None = None
         names = tuple(writes.name_of(tensor) for tensor, _, _ in stores)
         self.meta: Mapping[str, object] = {STORED: names} if names else {}
+        ends = tensors_of([*(entry.node for entry in used), *_results_of(graph)])
+        has_history = torch.is_grad_enabled() and any(one.requires_grad and not one.is_leaf for one in ends)
         may_store = writes.is_store_next or writes.may_store_later
         has_gradients = may_store and any(one.requires_grad for one in tensors_of(graph.nodes))
-        if stores or (has_gradients and not reliance.ask()):
-            self._plan(graph, stores, used, writes)
+        self._is_planned = bool(stores) or (has_gradients and not reliance.ask())
+        if self._is_planned or (has_history and not reliance.is_certain):
+            saved = SavedReads(graph, ends)
+            self._reads = {entry.node: _reads_of_input(entry.node, saved) for entry in used}
+            if self._is_planned:
+                self._plan(graph, stores, used, writes, saved)
 
-    def _plan(self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes) -> None:
-        ends = tensors_of([*(entry.node for entry in used), *_results_of(graph)])
-        saved = SavedReads(graph, ends)
+    def _plan(
+        self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes, saved: SavedReads
+    ) -> None:
         stand_ins = dict[object, fx.Node](
             (node.args, node) for node in writes.stand_ins.values() if not node._erased
         )
@@ -154,11 +161,6 @@ class StoresBehind:
             self._stores.append((tensor, value, reads))
             if reads:
                 _keep_memory(graph, memory)
-        for entry in used:
-            memories = list(map(storage_of, tensors_of([entry.node])))
-            self._reads[entry.node] = (
-                saved.reads_of(entry.node, memories[0]) if len(memories) == 1 else Reads(0)
-            )
         self._counts = _writes_in_place(stores, used, writes)
         situation = _Situation(
             graph,
@@ -177,10 +179,14 @@ class StoresBehind:
     def behind(
         self, call: Callable[..., tuple[object, ...]], graph: fx.Graph, used: Sequence[Input]
     ) -> Callable[..., tuple[object, ...]]:
-        """The call of the graph with stores of its results in its inputs."""
-        if not self._reads or self.why_captured is not None:
+        """The call of the graph with stores of its results in its inputs, and with what a backward pass reads of them held."""
+        if self.why_captured is not None:
             return call
         inputs = [entry.node for entry in used]
+        if not self._is_planned:
+            return HeldInputs(
+                {place: self._reads[node] for place, node in enumerate(inputs) if node in self._reads}
+            ).around(call)
         results = list(cast(Sequence[object], graph.output_node().args[0]))
         stores = [Store(inputs.index(one), results.index(value), reads) for one, value, reads in self._stores]
         of_inputs = [self._reads.get(node, Reads(0)) for node in inputs]
@@ -201,6 +207,11 @@ class StoresBehind:
             return results
 
         return run
+
+
+def _reads_of_input(node: fx.Node, saved: SavedReads) -> Reads:
+    memories = list(map(storage_of, tensors_of([node])))
+    return saved.reads_of(node, memories[0]) if len(memories) == 1 else Reads(0)
 
 
 def _writes_in_place(stores: Stores, used: Iterable[Input], writes: Writes) -> dict[fx.Node, int]:

@@ -1,0 +1,166 @@
+"""Old data of inputs, kept for the backward pass of a graph of AOTAutograd: any code may replace them behind the graph.
+
+    y = x @ p.t(); (somebody) p.data = v; y.backward()      eager has saved the view `p.t()`, and reads the old data
+
+AOTAutograd saves `p` and takes the view again, of `v`. What eager does not read as `p` itself is read as it was: the tensor that is saved has
+the memory of `p`, and its version counter, but does not get other data. Where eager reads both, an error says so, and where it reads the new
+data, of which AOTAutograd has saved something that was computed from the old ones: `p.clamp(0, 1)`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias, cast, final
+
+import torch
+from torch.autograd.graph import Node
+
+from framesmith.graph.backends.saved_operands import Owner, Reads, check_version
+
+_COMPILED: Final = "CompiledFunctionBackward"
+"""The operation in the history of what AOTAutograd's graphs return."""
+_Path: TypeAlias = tuple[int, ...]
+"""A result, and from its operation on the places among the next ones."""
+_Held: TypeAlias = tuple[torch.Tensor, int]
+"""What is saved, and its version."""
+
+
+def _hold(saved: torch.Tensor) -> _Held:
+    return saved, saved._version
+
+
+def _read(held: _Held) -> torch.Tensor:
+    saved, version = held
+    check_version(saved, version)
+    return saved
+
+
+def _read_of(owner: Owner, held: _Held) -> torch.Tensor:
+    """Raises RuntimeError where the owner has other data by now: eager's backward pass reads them, and the old ones, too."""
+    if owner.is_replaced():
+        raise owner.error()
+    return _read(held)
+
+
+@final
+class HeldInputs:
+    """What of a graph's inputs is kept for a backward pass. `reads`: what eager reads of the inputs, by their places.
+
+    Which of them the backend saves, and where, is looked up in the first call.
+    """
+
+    def __init__(self, reads: Mapping[int, Reads]) -> None:
+        self._reads = {place: one for place, one in reads.items() if not _is_read_itself(one)}
+        self._needed = [place for place, one in reads.items() if Reads.TENSOR in one]
+        self._found: list[_Saving] | None = None
+
+    def around(self, call: Callable[..., tuple[object, ...]]) -> Callable[..., tuple[object, ...]]:
+        """The call of the graph, behind which what it saved is held."""
+        if not self._reads and not self._needed:
+            return call
+
+        def run(*values: object) -> tuple[object, ...]:
+            results = call(*values)
+            if self._found != [] and torch.is_grad_enabled():
+                self._hold_in(values, results)
+            return results
+
+        return run
+
+    def _hold_in(self, values: Sequence[object], results: Sequence[object]) -> None:
+        # hooks of the program get what is saved, and there is one pair of hooks for each
+        if torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
+            return
+        if self._found is None:
+            self._found = self._find(values, results)
+        for one in self._found:
+            node = _follow(one.path, results)
+            saved = [] if node is None else node._raw_saved_tensors
+            if len(saved) != one.length:
+                # another graph has run: a backend may choose by the inputs
+                self._found = None
+                return
+            for index, place in one.held:
+                saved[index].register_hooks(_hold, self._reader(place, values))
+            if one.checked:
+                owners = [Owner(cast(torch.Tensor, values[place]), Reads.TENSOR) for place in one.checked]
+                node.register_prehook(partial(_check, owners))
+
+    def _reader(self, place: int, values: Sequence[object]) -> Callable[[_Held], torch.Tensor]:
+        if Reads.TENSOR not in self._reads[place]:
+            return _read
+        return partial(_read_of, Owner(cast(torch.Tensor, values[place]), Reads.TENSOR))
+
+    def _find(self, values: Sequence[object], results: Sequence[object]) -> "list[_Saving]":
+        held = {id(values[place]): place for place in self._reads}
+        needed = {id(values[place]): place for place in self._needed}
+        found = list[_Saving]()
+        for path, node in _operations(values, results):
+            try:
+                saved = list(map(id, node.saved_tensors))
+            except RuntimeError:  # changed in place since: the backward pass refuses it
+                continue
+            places = [(index, held[one]) for index, one in enumerate(saved) if one in held]
+            for one in saved:
+                needed.pop(one, None)
+            found.append(_Saving(path, len(saved), places, []))
+        if found:
+            # the one that runs first, as it is nearest to a result
+            found[0].checked.extend(needed.values())
+        return [one for one in found if one.held or one.checked]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Saving:
+    """An operation that saved inputs: how it is reached, how much it saved, where which of the inputs is among that, and the inputs that it
+    should have saved."""
+
+    path: _Path
+    length: int
+    held: Sequence[tuple[int, int]]
+    checked: list[int]
+
+
+def _check(owners: Sequence[Owner], gradients: object) -> None:
+    """Raises RuntimeError where one of the owners has other data by now."""
+    for owner in owners:
+        if owner.is_replaced():
+            raise owner.error()
+
+
+def _is_read_itself(reads: Reads) -> bool:
+    """Whether eager's backward pass reads a tensor with whatever data it has by then, and nothing else of it."""
+    return Reads.TENSOR in reads and not reads & (Reads.VIEWS | Reads.VALUE)
+
+
+def _operations(values: Sequence[object], results: Sequence[object]) -> Iterator[tuple[_Path, Any]]:
+    """Those of AOTAutograd between the inputs and the results."""
+    ends = {_last(value) for value in values if isinstance(value, torch.Tensor)}
+    todo: list[tuple[_Path, Node | None]] = [
+        ((place,), _last(result)) for place, result in enumerate(results) if isinstance(result, torch.Tensor)
+    ]
+    while todo:
+        path, node = todo.pop()
+        if node is None or node in ends:
+            continue
+        ends.add(node)
+        if node.name() == _COMPILED:
+            yield path, node
+        todo += [((*path, place), one) for place, (one, _) in enumerate(node.next_functions)]
+
+
+def _last(tensor: torch.Tensor) -> Node | None:
+    try:
+        return tensor.grad_fn
+    except RuntimeError:  # a view that autograd refuses to differentiate
+        return None
+
+
+def _follow(path: _Path, results: Sequence[object]) -> Any:
+    """The operation at the end of a path; None where it is no longer there."""
+    node = _last(cast(torch.Tensor, results[path[0]]))
+    for place in path[1:]:
+        following = () if node is None else node.next_functions
+        node = following[place][0] if place < len(following) else None
+    return node if node is not None and node.name() == _COMPILED else None
