@@ -77,8 +77,8 @@ class _Situation:
 
     @cached_property
     def results(self) -> Sequence[torch.Tensor]:
-        """Those that have a history."""
-        return [one for one in tensors_of(_results_of(self.graph)) if one.requires_grad]
+        """What it returns."""
+        return tensors_of(_results_of(self.graph))
 
     def needs_old_and_new(self) -> bool:
         if not self.is_store_next:
@@ -94,7 +94,8 @@ class _Situation:
         )
 
     def saves_results(self) -> bool:
-        return self.is_store_next and not self.saved.ids.isdisjoint(map(id, self.results))
+        inputs = {*map(id, tensors_of(entry.node for entry in self.used))}
+        return self.is_store_next and not self.saved.ids.isdisjoint({*map(id, self.results)} - inputs)
 
     def has_checkpoints(self) -> bool:
         return any(node.target in _CHECKPOINTS for node in self.graph.nodes)
@@ -105,7 +106,7 @@ class _Situation:
 
     def returns_other_memory(self) -> bool:
         seen = self.inputs & {*map(storage_of, tensors_of(self.stand_ins))}
-        return any(storage_of(one) in seen for one in self.results)
+        return any(one.requires_grad and storage_of(one) in seen for one in self.results)
 
 
 _REASONS: Final[tuple[tuple[Callable[[_Situation], bool], str], ...]] = (

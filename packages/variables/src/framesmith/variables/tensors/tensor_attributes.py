@@ -304,6 +304,8 @@ def _is_exchanged(tx: TraceContext, tensor: TensorTracker, value: TensorTracker)
         and tensor.cls is torch.Tensor
         and value.cls is torch.Tensor
         and not (old.requires_grad or old._is_view() or old.is_inference() or new.is_inference())
+        # what saved it reads its new data
+        and not _is_differentiated(tx, tensor)
         # its version counter goes on, also for its views; that of an alias begins
         and old._version == 0
         and not any(
