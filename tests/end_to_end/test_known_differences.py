@@ -262,6 +262,21 @@ def test_data_of_a_result_that_were_replaced_before_its_backward_pass() -> None:
     assert gradient(aot(run)).tolist() == [2, 2]
 
 
+def test_a_view_of_new_data_is_written_to_under_no_grad() -> None:
+    def version(call: Function) -> int:
+        p = leaf()
+        call(p)
+        return p._version
+
+    def run(p: torch.Tensor) -> None:
+        with torch.no_grad():
+            p.data = p.data * 2
+            p.view(-1).add_(1)
+
+    assert version(eager(run)) == 1
+    assert version(aot(run)) == 0
+
+
 def test_data_of_a_leaf_that_were_changed_in_place_behind_the_back_of_autograd() -> None:
     def gradient(call: Function) -> torch.Tensor:
         p, q = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)

@@ -65,6 +65,7 @@ class _Situation:
     saved: SavedReads
     stand_ins: Sequence[fx.Node]
     is_store_next: bool
+    are_values_written: bool
     stores: Sequence[tuple[fx.Node, Reads]]
     """What is stored, and what is read of it."""
     reads: Mapping[fx.Node, Reads]
@@ -104,6 +105,12 @@ class _Situation:
         memories = [storage_of(entry.value) for entry in self.used if isinstance(entry.value, torch.Tensor)]
         return bool(self.stores) and len(set(memories)) < len(memories)
 
+    def returns_views_of_new_data(self) -> bool:
+        stored = {value for value, _ in self.stores}
+        memories = {*map(storage_of, tensors_of(stored))}
+        others = {*_results_of(self.graph)} - stored - {entry.node for entry in self.used}
+        return any(storage_of(one) in memories for one in tensors_of(others))
+
     def returns_other_memory(self) -> bool:
         seen = self.inputs & {*map(storage_of, tensors_of(self.stand_ins))}
         return any(one.requires_grad and storage_of(one) in seen for one in self.results)
@@ -115,6 +122,8 @@ _REASONS: Final[tuple[tuple[Callable[[_Situation], bool], str], ...]] = (
         "data are replaced behind it, and a gradient needs the old ones with the new ones",
     ),
     (_Situation.saves_results, "data are replaced behind it, maybe of a result that a gradient needs"),
+    (lambda one: one.are_values_written, "new data of an input are written to"),
+    (_Situation.returns_views_of_new_data, "a result has the new data of an input, and its version counter"),
     (_Situation.has_checkpoints, "data are replaced, of which a checkpoint computes again"),
     (_Situation.has_shared_inputs, "data are replaced of inputs that share memory"),
     (
@@ -169,6 +178,7 @@ class StoresBehind:
             saved,
             tuple(stand_ins.values()),
             writes.is_store_next,
+            any(writes.is_written_behind(tensor, value) for tensor, value, _ in stores),
             [(value, reads) for _, value, reads in self._stores],
             self._reads,
         )

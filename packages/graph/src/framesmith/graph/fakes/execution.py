@@ -20,6 +20,7 @@ from framesmith.graph.fakes.real_strides import lay_out_as_eager
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import runs_user_code
 from framesmith.graph.operations.purity import is_assertion
+from framesmith.graph.operations.written_parameters import listed_writes
 from framesmith.graph.options import is_fixed, is_symbolic
 
 NumbersRead: TypeAlias = Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]
@@ -60,6 +61,8 @@ def execute(
     versions = _versions(tensors)
     try:
         result = run(op, target, args, kwargs)
+        if may_mutate:
+            _count_in_lists(listed_writes(op, target, args, kwargs), tensors, versions)
         lay_out_as_eager(op, target, args, kwargs, result)
         # `item` and `tolist` give the numbers themselves, which a graph can hold as symbols.
         if take_numbers_read is not None and not _is_number(result):
@@ -144,6 +147,18 @@ def check_views(operation: str, result: object, operands: Sequence[torch.Tensor]
             raise GraphBreak(
                 BACKEND_LIMIT, f"{operation} of a tensor that requires a gradient, in inference mode"
             )
+
+
+def _count_in_lists(
+    written: Iterable[torch.Tensor], tensors: Sequence[torch.Tensor], versions: Sequence[int]
+) -> None:
+    """Count what was written to tensors in lists, as eager does: fakes do not. `versions`: those of the `tensors` before."""
+    before = dict(zip(map(id, tensors), versions, strict=True))
+    uncounted = [
+        one for one in written if not one.is_inference() and one._version == before.get(id(one), one._version)
+    ]
+    for one in uncounted:
+        torch.autograd.graph.increment_version(one)
 
 
 def _versions(tensors: Sequence[torch.Tensor]) -> list[int]:

@@ -22,6 +22,8 @@ class Writes:
         self.last: fx.Node | None = None
         self.stored: list[fx.Node] = []
         self.stand_ins: dict[fx.Node, fx.Node] = {}
+        # of what is stored, when it was stored
+        self._versions: dict[tuple[fx.Node, fx.Node], int] = {}
         # `p.data = v` ends the graph, or may come behind its end; or it is on another path through the function
         self.is_store_next = self.may_store_later = False
 
@@ -43,11 +45,17 @@ class Writes:
         """The last one is `setattr(p, "data", v)`, which is to be made behind the graph: in there `v` stands for `p` from now on."""
         assert self.last is not None
         self.stored.append(self.last)
+        tensor, _, value = cast(tuple[fx.Node, str, fx.Node], self.last.args)
+        self._versions[tensor, value] = value.meta[EXAMPLE]._version
 
     def stores(self) -> Sequence[tuple[fx.Node, fx.Node, fx.Node]]:
         """Those that are to be made behind the graph, but for what was rolled back; each with the tensor and the value."""
         living = [node for node in self.stored if not node._erased]
         return [(node, cast(fx.Node, node.args[0]), cast(fx.Node, node.args[2])) for node in living]
+
+    def is_written_behind(self, tensor: fx.Node, value: fx.Node) -> bool:
+        """Whether what was stored in a tensor is written to behind the store: eager counts that for the tensor."""
+        return bool(value.meta[EXAMPLE]._version != self._versions[tensor, value])
 
     def last_stores(self) -> dict[fx.Node, tuple[fx.Node, fx.Node]]:
         """Of each tensor its last store, with the tensor and the value."""
