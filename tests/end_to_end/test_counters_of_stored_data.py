@@ -119,7 +119,9 @@ def a_number_transposed(p, x):
     return y
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize(
+    "backend", ["eager", "aot_eager", pytest.param("inductor", marks=pytest.mark.inductor)]
+)
 @pytest.mark.parametrize("program", [a_number_used, a_number_used_and_written, a_number_transposed])
 def test_what_saved_a_result_reads_its_new_data(program, backend):
     def gradients(function):

@@ -159,6 +159,7 @@ def test_whoever_stores(route):
     torch.testing.assert_close(gradients("linear", route, "aot_eager"), expected)
 
 
+@pytest.mark.inductor
 @pytest.mark.parametrize("form", ["linear", "an index", "several"])
 def test_with_kernels(form):
     expected = gradients(form, "a function", None)
