@@ -1,6 +1,7 @@
 """The verifier finds what would crash CPython."""
 
 import opcode
+import re
 
 import pytest
 
@@ -8,6 +9,7 @@ from framesmith.bytecode.assemble import assemble
 from framesmith.bytecode.disassemble import disassemble
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
+from framesmith.bytecode.opcodes import VERSION
 from framesmith.bytecode.verify import verify, verify_parts
 
 
@@ -101,6 +103,62 @@ def test_numbers_that_the_interpreter_does_not_check_are_found(name, sound, brok
         if argument in broken:
             with pytest.raises(AssembleError, match=f"{name} at 1 has {argument!r}, not {sound[0]} to"):
                 assemble(edited)
+
+
+@pytest.mark.parametrize("name", ["COPY", "SWAP", "LIST_APPEND", "SET_ADD", "MAP_ADD", "LIST_EXTEND"])
+@pytest.mark.parametrize("number", [0, -1, None])
+def test_slots_are_counted_from_one(name, number):
+    edited = disassemble((lambda: None).__code__)
+    edited.instructions.insert(1, Instruction(name, number))
+    (problem,) = verify_parts(edited)
+    assert f"{name} at 1 has {number}, not 1 or more" in problem.message
+
+
+@pytest.mark.parametrize("name", ["SET_UPDATE", "DICT_UPDATE", "DICT_MERGE"])
+def test_containers_are_below_what_is_put_into_them(name):
+    test_slots_are_counted_from_one(name, 0)
+
+
+@pytest.mark.skipif("SET_FUNCTION_ATTRIBUTE" not in opcode.opmap, reason="MAKE_FUNCTION has the flags")
+@pytest.mark.parametrize("number", [0, 3, 32, 200])
+def test_a_function_has_no_attribute_of_this_number(number):
+    """It is the index into a table of the places where the attributes are."""
+    edited = disassemble((lambda: None).__code__)
+    edited.instructions.insert(1, Instruction("SET_FUNCTION_ATTRIBUTE", number))
+    (problem,) = verify_parts(edited)
+    assert f"has {number}, not one of 1, 2, 4, 8" in problem.message
+
+
+@pytest.mark.skipif("BUILD_INTERPOLATION" not in opcode.opmap, reason="template strings came with 3.14")
+def test_a_conversion_that_there_is_not_is_found():
+    edited = disassemble((lambda: None).__code__)
+    edited.instructions[1:1] = [Instruction("LOAD_CONST", "x"), Instruction("LOAD_CONST", "x")]
+    edited.instructions.insert(3, Instruction("BUILD_INTERPOLATION", 16))
+    assert "argument" in checks(edited)
+
+
+NO_SUBSCRIPT = pytest.mark.skipif("BINARY_SUBSCR" not in opcode.opmap, reason="the operator is there")
+NO_DEFAULTS = pytest.mark.skipif(VERSION != (3, 12), reason="3.11 has no intrinsics, 3.13 has this one")
+INTRINSICS = pytest.mark.skipif("CALL_INTRINSIC_2" not in opcode.opmap, reason="no intrinsics")
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        pytest.param("BINARY_OP", "[]", marks=NO_SUBSCRIPT),
+        ("BINARY_OP", "=+"),
+        pytest.param("CALL_INTRINSIC_2", "SET_TYPEPARAM_DEFAULT", marks=NO_DEFAULTS),
+        pytest.param("CALL_INTRINSIC_1", "INVALID", marks=INTRINSICS),
+        pytest.param("CALL_INTRINSIC_2", "INVALID", marks=INTRINSICS),
+    ],
+)
+def test_what_this_python_cannot_compute_is_found(name, word):
+    """It is an index into a table of functions."""
+    edited = disassemble((lambda: None).__code__)
+    edited.instructions.insert(1, Instruction(name, word))
+    assert checks(edited) == {"argument"}
+    with pytest.raises(AssembleError, match=re.escape(f"{name} at 1 cannot take {word!r}")):
+        assemble(edited)
 
 
 def test_a_jump_out_of_the_code_is_found():

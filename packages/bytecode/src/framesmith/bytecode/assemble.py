@@ -154,8 +154,9 @@ def _encoders(parts: CodeParts, constants: ConstantPool, names: NamePool) -> dic
         ArgumentKind.CELL: cell,
         ArgumentKind.COMPARE: compare,
         ArgumentKind.BINARY: lambda instruction: BINARY_SYMBOLS.index(str(instruction.argument)),
-        ArgumentKind.INTRINSIC1: lambda instruction: INTRINSICS1.index(str(instruction.argument)),
-        ArgumentKind.INTRINSIC2: lambda instruction: INTRINSICS2.index(str(instruction.argument)),
+        # From 1 on: no intrinsic has the number 0, at which 3.12 crashes.
+        ArgumentKind.INTRINSIC1: lambda instruction: INTRINSICS1.index(str(instruction.argument), 1),
+        ArgumentKind.INTRINSIC2: lambda instruction: INTRINSICS2.index(str(instruction.argument), 1),
         ArgumentKind.COMMON: lambda instruction: _common(instruction.argument),
         ArgumentKind.SPECIAL: lambda instruction: SPECIAL_METHODS.index(str(instruction.argument)),
     }

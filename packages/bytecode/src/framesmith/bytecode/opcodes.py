@@ -92,7 +92,7 @@ BINARY_SYMBOLS: Final = (
     "-=",
     "/=",
     "^=",
-    "[]",
+    *(("[]",) if VERSION >= (3, 14) else ()),  # BINARY_SUBSCR before
 )
 INTRINSICS1: Final = [
     "INVALID",
@@ -114,7 +114,7 @@ INTRINSICS2: Final = [
     "TYPEVAR_WITH_BOUND",
     "TYPEVAR_WITH_CONSTRAINTS",
     "SET_FUNCTION_TYPE_PARAMS",
-    "SET_TYPEPARAM_DEFAULT",
+    *(("SET_TYPEPARAM_DEFAULT",) if VERSION >= (3, 13) else ()),
 ]
 
 COMMON_CONSTANTS: Final[list[object]] = list(vars(opcode).get("_common_constants", ()))

@@ -7,6 +7,7 @@ a stack depth that differs between two paths: `verify`. Arguments of instruction
 from collections.abc import Iterator
 from typing import Final
 
+from framesmith.bytecode.arguments import CHECKED_NUMBERS, expected_number
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.errors import AssembleError, describe_no_way_back, describe_unknown_instruction
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction
@@ -18,16 +19,6 @@ _NAMES: Final = ("varnames", "cellvars", "freevars", "names")
 _SLOTS: Final = ("varnames", "cellvars", "freevars")
 _LARGEST: Final = 2**31 - 1
 _MOST_PREFIXES: Final = 3
-_RANGES: Final = {
-    "LOAD_SMALL_INT": (0, 255),
-    "CONVERT_VALUE": (1, 3),
-    "FORMAT_VALUE": (0, 7),
-    "BUILD_SLICE": (2, 3),
-    "RAISE_VARARGS": (0, 2),
-    "IS_OP": (0, 1),
-    "CONTAINS_OP": (0, 1),
-}
-"""What CPython's compiler writes beside these, without the interpreter asking: it would read memory that is none of the code's."""
 
 Finding = tuple[str, str, int]
 """The name of the check, what is wrong, and the index of the instruction."""
@@ -101,16 +92,9 @@ def _instructions(parts: CodeParts) -> Iterator[Finding]:
 
 def _arguments(parts: CodeParts) -> Iterator[Finding]:
     for index, one in enumerate(parts.instructions):
-        if one.name in _RANGES:
-            least, most = _RANGES[one.name]
-            argument = one.argument
-            if not (isinstance(argument, int) and least <= argument <= most):
-                remedy = "; LOAD_CONST loads any constant" if one.name == "LOAD_SMALL_INT" else ""
-                yield (
-                    "argument",
-                    f"{one.name} at {index} has {argument!r}, not {least} to {most}{remedy}",
-                    index,
-                )
+        expected = expected_number(one) if one.name in CHECKED_NUMBERS else None
+        if expected is not None:
+            yield "argument", f"{one.name} at {index} has {one.argument!r}, not {expected}", index
 
 
 def _is_usual(one: Instruction) -> bool:
