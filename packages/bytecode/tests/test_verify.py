@@ -1,15 +1,19 @@
 """The verifier finds what would crash CPython."""
 
+import inspect
 import opcode
 import re
 
 import pytest
 
 from framesmith.bytecode.assemble import assemble
+from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
+from framesmith.bytecode.emitter import Emitter
+from framesmith.bytecode.emitting import calls, containers, stack, variables
 from framesmith.bytecode.errors import AssembleError
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
-from framesmith.bytecode.opcodes import VERSION
+from framesmith.bytecode.opcodes import KINDS, VERSION, ArgumentKind
 from framesmith.bytecode.verify import verify, verify_parts
 
 
@@ -234,6 +238,60 @@ def test_the_generator_flag_has_to_fit():
     broken = parts()
     broken.flags |= 0x20
     assert checks(broken) == {"flow"}
+
+
+def emitted(write, flags=3, locals=("a",)):
+    """What a function writes into a new function of one argument."""
+    made = CodeParts("f", "f", "f.py", argcount=1, flags=flags, varnames=list(locals))
+    emitter = Emitter(made)
+    calls.begin_function(emitter)
+    write(emitter)
+    variables.load_constant(emitter, None)
+    calls.return_value(emitter)
+    return made
+
+
+def give(emitter):
+    variables.load(emitter, "a")
+    emitter.emit("YIELD_VALUE", None if KINDS["YIELD_VALUE"] is ArgumentKind.NONE else 1)
+    emitter.emit("RESUME", 1)
+    stack.pop(emitter)
+
+
+def test_a_yield_outside_of_a_generator_is_found():
+    assert verify_parts(emitted(give, flags=3 | inspect.CO_GENERATOR)) == []
+    (problem,) = verify_parts(emitted(give))
+    assert problem.check == "flow" and "set CO_GENERATOR in the flags" in problem.message
+    assert problem.surroundings.count("--> ") == 1 and "YIELD_VALUE" in problem.surroundings
+    assert [one.check for one in verify(assemble(emitted(give)))] == ["flow"]
+
+
+def test_a_yield_in_front_of_what_makes_the_generator_is_found():
+    late = emitted(give, flags=3 | inspect.CO_GENERATOR)
+    makes = [one for one in late.instructions if one.name in ("RETURN_GENERATOR", "POP_TOP")][:2]
+    late.instructions = [one for one in late.instructions if one not in makes]
+    late.instructions[-2:-2] = makes
+    assert "no RETURN_GENERATOR has made a generator" in verify_parts(late)[0].message
+
+
+@pytest.mark.skipif(VERSION >= (3, 15), reason="from 3.15 on its error names no callable")
+def test_a_merge_needs_the_callable_that_its_error_names():
+    def merge(slots):
+        def write(emitter):
+            for _ in range(slots):
+                variables.load_constant(emitter, None)
+            containers.build_dict(emitter, 0)
+            variables.load(emitter, "a")
+            emitter.emit("DICT_MERGE", 1)
+            for _ in range(slots + 1):
+                stack.pop(emitter)
+
+        return emitted(write)
+
+    needed = 2 if VERSION < (3, 13) else 3
+    assert verify_parts(merge(needed)) == []
+    (problem,) = verify_parts(merge(needed - 1))
+    assert f"DICT_MERGE takes {needed + 2} slots of a stack of {needed + 1}" in problem.message
 
 
 @pytest.mark.parametrize("name", ["NO_SUCH_THING", "CACHE"])

@@ -3,14 +3,16 @@
 Each edits the parts it is given. What is reached is found here; other analyses are in `blocks`, `liveness` and `stack_depth`.
 """
 
+from collections.abc import Collection
+
 from framesmith.bytecode import stack_depth
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.instruction import ExceptionRegion
 from framesmith.bytecode.opcodes import NO_FALL_THROUGH
 
 
-def reachable(parts: CodeParts) -> list[bool]:
-    """For each instruction, whether control can reach it from the first one."""
+def reachable(parts: CodeParts, ends: Collection[str] = NO_FALL_THROUGH) -> list[bool]:
+    """For each instruction, whether control can reach it from the first one. `ends`: the names of those behind which it does not go on."""
     index_of = parts.instruction_indices()
     covering = stack_depth.handlers(parts, index_of)
     found = [False] * len(parts.instructions)
@@ -25,7 +27,7 @@ def reachable(parts: CodeParts) -> list[bool]:
                 todo.append(index_of[parts.regions[region].target])
             if instruction.target is not None:
                 todo.append(index_of[instruction.target])
-            if instruction.name in NO_FALL_THROUGH:
+            if instruction.name in ends:
                 break
             index += 1
     return found

@@ -22,10 +22,12 @@ from framesmith.bytecode.errors import AssembleError, BytecodeError, UnknownOpco
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.meaning import steps_of
 from framesmith.bytecode.nulls import null_problems
-from framesmith.bytecode.opcodes import AFTER_LOOP, KINDS, NO_FALL_THROUGH, ArgumentKind
+from framesmith.bytecode.opcodes import AFTER_LOOP, KINDS, NO_FALL_THROUGH, VERSION, ArgumentKind
 from framesmith.bytecode.operation_effects import slots_needed
 from framesmith.bytecode.well_formed import Finding, find_malformed
 
+_CALLABLE_BELOW: Final = {"DICT_MERGE": 2 if VERSION < (3, 13) else 3 if VERSION < (3, 15) else 0}
+"""How far below its operands an instruction looks for the callable that its error message names."""
 _GENERATOR_FLAGS: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _AROUND: Final = 3
 _NEVER_RAISES: Final = frozenset({"LOAD_CONST", "LOAD_COMMON_CONSTANT", "RETURN_VALUE"})
@@ -176,6 +178,7 @@ def _flow(parts: CodeParts) -> Iterator[Finding]:
     makes = "RETURN_GENERATOR" in (name for name, here in zip(names, reached, strict=True) if here)
     if generator != makes:
         yield "flow", f"generator flag is {generator}, RETURN_GENERATOR is there: {makes}", 0
+    yield from _early_yields(parts)
     if "RESUME" not in names:
         yield "flow", "no RESUME, so that tracing and signals never see the frame", 0
     for index, one in enumerate(parts.instructions):
@@ -184,6 +187,17 @@ def _flow(parts: CodeParts) -> Iterator[Finding]:
     copies = "COPY_FREE_VARS" in names
     if parts.freevars and not copies:
         yield "flow", "free variables are never copied into the frame", 0
+
+
+def _early_yields(parts: CodeParts) -> Iterator[Finding]:
+    """A yield leaves the frame of a generator; in any other, CPython goes on in memory that is none of its own."""
+    if not any(one.name == "YIELD_VALUE" for one in parts.instructions):
+        return
+    early = reachable(parts, NO_FALL_THROUGH | {"RETURN_GENERATOR"})
+    for index, one in enumerate(parts.instructions):
+        if one.name == "YIELD_VALUE" and early[index]:
+            remedy = "set CO_GENERATOR in the flags, and write the start with `calls.begin_function`"
+            yield "flow", f"{one.name} runs where no RETURN_GENERATOR has made a generator: {remedy}", index
 
 
 def _loop_end(parts: CodeParts, index: int, end: Instruction) -> Iterator[Finding]:
@@ -202,6 +216,7 @@ def _operands(parts: CodeParts, depths: list[int | None]) -> Iterator[tuple[str,
             except UnknownOpcode as error:
                 yield str(error), index
                 continue
+            taken += _CALLABLE_BELOW.get(instruction.name, 0)
             if taken > depth:
                 yield f"{instruction.name} takes {taken} slots of a stack of {depth}", index
 
