@@ -294,6 +294,85 @@ def test_a_merge_needs_the_callable_that_its_error_names():
     assert f"DICT_MERGE takes {needed + 2} slots of a stack of {needed + 1}" in problem.message
 
 
+def named_call(names, count=2, between=()):
+    """A call with these names of keywords, as it is written by hand."""
+
+    def write(emitter):
+        calls.load_global_callable(emitter, "print")
+        for number in range(count):
+            variables.load_constant(emitter, number)
+        if "KW_NAMES" in KINDS:
+            emitter.parts.instructions.append(Instruction("KW_NAMES", names))
+        else:
+            variables.load_constant(emitter, names)
+        for one in between:
+            emitter.emit(one)
+        if "PRECALL" in KINDS:
+            emitter.emit("PRECALL", count)
+        emitter.emit("CALL" if "KW_NAMES" in KINDS else "CALL_KW", count)
+        stack.pop(emitter)
+
+    return emitted(write)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("x", "y", "z"), "has 3 names ('x', 'y', 'z') for 2 arguments"),
+        (("x", "x"), "has the name 'x' twice among ('x', 'x')"),
+        ("xy", "has 'xy' where a tuple of names belongs"),
+        (("x", 1), "has ('x', 1) where a tuple of names belongs"),
+        (None, "has None where a tuple of names belongs"),
+    ],
+)
+def test_wrong_names_of_keywords_are_found(names, message):
+    (problem,) = verify_parts(named_call(names))
+    assert problem.check == "argument" and message in problem.message
+    assert [one.message for one in verify(assemble(named_call(names)))] == [problem.message]
+
+
+def test_names_of_some_of_the_arguments_are_sound():
+    assert verify_parts(named_call(("x",))) == [] and verify_parts(named_call(("x", "y"))) == []
+
+
+@pytest.mark.skipif("KW_NAMES" not in KINDS, reason="the names are on the stack")
+def test_names_without_their_call_are_found():
+    assert verify_parts(named_call(("x",), between=["NOP"])) == []
+    (problem,) = verify_parts(named_call(("x",), between=["PUSH_NULL", "POP_TOP"]))
+    assert "KW_NAMES is not followed by its CALL" in problem.message
+
+
+@pytest.mark.skipif("PRECALL" not in KINDS, reason="3.11 alone calls in two steps")
+def test_the_two_halves_of_a_call_have_one_count():
+    broken = named_call((), 1)
+    next(one for one in broken.instructions if one.name == "PRECALL").argument = 0
+    (problem,) = verify_parts(broken)
+    assert "PRECALL 0 is followed by CALL 1" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "below", "belongs"),
+    [
+        ("MAKE_FUNCTION", 0, 0, "a code object"),
+        ("MATCH_CLASS", 0, 2, "a tuple of names"),
+        ("BUILD_CONST_KEY_MAP", 1, 1, "a tuple of 1 keys"),
+    ],
+)
+@pytest.mark.parametrize("constant", [3, (1, 2)])
+def test_a_constant_that_is_not_what_cpython_takes_it_for_is_found(name, number, below, belongs, constant):
+    if name not in KINDS:
+        pytest.skip("this Python has no such instruction")
+
+    def write(emitter):
+        for value in (*[None] * below, constant):
+            variables.load_constant(emitter, value)
+        emitter.emit(name, number)
+        stack.pop(emitter)
+
+    (problem,) = verify_parts(emitted(write))
+    assert f"{name} has {constant!r} where {belongs} belongs" in problem.message
+
+
 @pytest.mark.parametrize("name", ["NO_SUCH_THING", "CACHE"])
 def test_assembling_an_unknown_instruction_names_it(name):
     broken = parts()

@@ -24,6 +24,7 @@ from framesmith.bytecode.meaning import steps_of
 from framesmith.bytecode.nulls import null_problems
 from framesmith.bytecode.opcodes import AFTER_LOOP, KINDS, NO_FALL_THROUGH, VERSION, ArgumentKind
 from framesmith.bytecode.operation_effects import slots_needed
+from framesmith.bytecode.trusted_operands import trusted_problems
 from framesmith.bytecode.well_formed import Finding, find_malformed
 
 _CALLABLE_BELOW: Final = {"DICT_MERGE": 2 if VERSION < (3, 13) else 3 if VERSION < (3, 15) else 0}
@@ -103,6 +104,11 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
         )
     if not problems:
         problems.extend(
+            _show_surroundings(parts, "argument", message, index)
+            for message, index in trusted_problems(parts, depths)
+        )
+    if not problems:
+        problems.extend(
             _show_surroundings(parts, "cell", message, index)
             for message, index in cell_problems(parts, numbers)
         )
@@ -146,18 +152,12 @@ def _names(parts: CodeParts) -> Iterator[Finding]:
                     yield "name", f"{one.name} names {name!r}, which is no local", index
         elif kind is ArgumentKind.NUMBER and not isinstance(argument, int):
             yield "argument", f"{one.name} has {argument!r} where a number belongs", index
-        elif one.name == "KW_NAMES" and not _is_names(argument):
-            yield "argument", f"KW_NAMES has {argument!r} where a tuple of names belongs", index
         elif one.name == "COPY_FREE_VARS" and argument != len(parts.freevars):
             yield (
                 "name",
                 f"COPY_FREE_VARS {argument} in a code of {len(parts.freevars)} free variables",
                 index,
             )
-
-
-def _is_names(value: object) -> bool:
-    return isinstance(value, tuple) and all(isinstance(one, str) for one in value)
 
 
 def _signature(parts: CodeParts) -> Iterator[str]:
