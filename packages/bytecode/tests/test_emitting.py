@@ -383,7 +383,7 @@ def test_a_label_reached_at_two_depths_is_refused():
 
 
 def test_popping_an_empty_stack_is_refused():
-    with pytest.raises(AssembleError, match="POP_TOP pops an empty stack"):
+    with pytest.raises(AssembleError, match="f: POP_TOP takes 1 slots of a stack of 0"):
         stack.pop(emitter())
 
 

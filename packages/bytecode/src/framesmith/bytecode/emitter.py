@@ -9,10 +9,18 @@ from contextlib import contextmanager
 from typing import NamedTuple, Self, final
 
 from framesmith.bytecode import stack_depth
+from framesmith.bytecode.arguments import expected_argument
 from framesmith.bytecode.code_parts import CodeParts, require_parts
-from framesmith.bytecode.errors import AssembleError, make_unknown_instruction, require_argument
+from framesmith.bytecode.errors import (
+    AssembleError,
+    UnknownOpcode,
+    make_unknown_instruction,
+    require_argument,
+)
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
+from framesmith.bytecode.meaning import steps_of
 from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, VERSION
+from framesmith.bytecode.operation_effects import slots_needed
 
 
 @final
@@ -47,14 +55,15 @@ class Emitter:
         self._apart = False
 
     @classmethod
-    def within(cls, parts: CodeParts) -> Self:
+    def within(cls, parts: CodeParts, depth: int = 0) -> Self:
         """An emitter of instructions that `insert_before`, `insert_at_start` or `insert_on_edge` puts into `parts`.
 
         It knows the variables of `parts`, and a local that is new is one of `parts` at once; `instructions` is what was written.
-        `depth` counts from the place where they will stand. In the body of a class or a module variables are names: `load_name`.
+        `depth`: how many of the slots that lie on the stack where they will stand they may take or change; to copy one needs none. What
+        does not leave the stack as it was is refused there, unless it is inserted with `check_stack=False`. In the body of a class or a module variables are names: `load_name`.
         """
         require_parts("Emitter.within()", parts)
-        made = cls(parts)
+        made = cls(parts, depth)
         made.instructions = []
         made._first, made._apart = 0, True
         return made
@@ -66,26 +75,45 @@ class Emitter:
     def append(self, instruction: Instruction) -> Instruction:
         """Append an existing instruction (its position is kept) and update the depth.
 
-        Raises AssembleError if this Python has no such instruction, if it pops an empty stack or jumps to a label known at
-        another depth.
+        Raises AssembleError if this Python has no such instruction, if its argument can be none of it, if it takes more than the
+        stack holds, or if it jumps to a label known at another depth. Nothing is appended then.
         """
         remedy = "pass one, or use emit() with its name"
         require_argument("append()", instruction, Instruction, "no Instruction", remedy)
-        if instruction.name not in KINDS:
-            raise make_unknown_instruction(instruction.name, self.parts.qualname)
+        self._require_possible(instruction)
+        depth = self.depth
+        if depth is not None:
+            if instruction.target is not None:
+                self.expect_depth(instruction.target, depth + stack_depth.effect(instruction, True))
+            ends = instruction.name in NO_FALL_THROUGH
+            self.depth = None if ends else depth + stack_depth.effect(instruction, False)
         self.instructions.append(instruction)
         self._covered.append(self._covers[-1] if self._covers else None)
-        if self.depth is None:
-            return instruction
-        if instruction.target is not None:
-            self.expect_depth(instruction.target, self.depth + stack_depth.effect(instruction, True))
-        if instruction.name in NO_FALL_THROUGH:
-            self.depth = None
-            return instruction
-        self.depth += stack_depth.effect(instruction, False)
-        if self.depth < 0:
-            raise AssembleError(f"{instruction.name} pops an empty stack in {self.parts.qualname}")
         return instruction
+
+    def _require_possible(self, instruction: Instruction) -> None:
+        """Raises AssembleError for an instruction that can stand nowhere, and for one that cannot stand here."""
+        name, qualname = instruction.name, self.parts.qualname
+        if name not in KINDS:
+            raise make_unknown_instruction(name, qualname)
+        if instruction.target is not None:
+            remedy = "pass what label() gave, or an instruction of the code"
+            require_argument(f"{name} of {qualname}", instruction.target, Instruction, "no label", remedy)
+        expected = expected_argument(instruction)
+        if expected is not None:
+            raise AssembleError(
+                f"{qualname}: {name} cannot take {instruction.argument!r}: {expected} belongs there"
+            )
+        # How much lies on the stack where instructions are inserted only `verify` knows; to look at it changes nothing.
+        if self.depth is None or (self._apart and name == "COPY"):
+            return
+        try:
+            taken = slots_needed(steps_of(instruction, self.parts, len(self.instructions)))
+        except UnknownOpcode:  # which is for `verify` to say
+            return
+        if taken > self.depth:
+            remedy = "; within(parts, depth) says how many slots may be taken of what was there" * self._apart
+            raise AssembleError(f"{qualname}: {name} takes {taken} slots of a stack of {self.depth}{remedy}")
 
     def label(self) -> Instruction:
         """A new label: a target for jumps, to be passed to `place_label` once."""

@@ -4,6 +4,7 @@ None of them is an error of the user's program: each means that a code object ca
 read, or that a caller asked for code that cannot be written.
 """
 
+import difflib
 from collections.abc import Collection
 from types import CodeType
 from typing import Final, final
@@ -11,6 +12,7 @@ from typing import Final, final
 from framesmith.bytecode.opcodes import SUPPORTED
 
 _MOST_SHOWN: Final = 120
+_MOST_NAMES: Final = 20
 
 
 class BytecodeError(Exception):
@@ -82,6 +84,36 @@ def require_argument(call: str, value: object, kind: type, wrong: str, remedy: s
     """Raises the TypeError of `make_wrong_argument` for what is not of the type `kind`."""
     if not isinstance(value, kind):
         raise make_wrong_argument(call, value, wrong, remedy)
+
+
+def require_count(call: str, value: object, least: int = 0, most: int | None = None) -> None:
+    """Raises TypeError for what is no int, AssembleError for one below `least` or above `most`."""
+    wanted = f"{least} or more" if most is None else f"{least} to {most}"
+    require_argument(call, value, int, "no number", f"pass {wanted}")
+    if isinstance(value, int) and (value < least or (most is not None and value > most)):
+        raise AssembleError(f"{call} got {value}; pass {wanted}")
+
+
+def require_names(call: str, value: object) -> None:
+    """Raises TypeError for what is no tuple of strings: a string would count as the names of its letters."""
+    remedy = f"pass ({value!r},)" if isinstance(value, str) else "pass a tuple of strings"
+    require_items(call, value, (tuple, str), "no tuple of names", remedy)
+
+
+def require_choice(call: str, value: object, choices: Collection[str], what: str) -> None:
+    """Raises AssembleError for what is none of `choices`, which it names; `what` they are."""
+    # A list or another value without a hash is none of them either.
+    if not isinstance(value, str) or value not in choices:
+        shown = ", ".join(repr(one) if one in ("", "is not", "not in") else one for one in choices)
+        raise AssembleError(f"{call} got {value!r}, which is no {what}; pass one of {shown}")
+
+
+def describe_close(name: object, known: Collection[str]) -> str:
+    """The ending of an error about a name that is not there: which it may be meant for, and which there are."""
+    close = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    shown = ", ".join(list(known)[:_MOST_NAMES]) + ", ..." * (len(known) > _MOST_NAMES)
+    return f"{meant} (there is {shown or 'none'})"
 
 
 def require_items(call: str, value: object, kinds: tuple[type, type], wrong: str, remedy: str) -> None:

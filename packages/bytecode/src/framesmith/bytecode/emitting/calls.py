@@ -13,7 +13,15 @@ from types import CodeType
 
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.variables import load_attribute, load_cell, load_constant
+from framesmith.bytecode.errors import (
+    AssembleError,
+    make_wrong_argument,
+    require_code,
+    require_count,
+    require_names,
+)
 from framesmith.bytecode.opcodes import NULL_FIRST, NUMBERS, VERSION
+from framesmith.bytecode.trusted_operands import find_wrong_names
 
 _DEFAULTS, _KEYWORD_DEFAULTS, _CLOSURE = 1, 2, 8
 
@@ -39,6 +47,7 @@ def make_callable(emitter: Emitter) -> None:
 
 def make_callable_below(emitter: Emitter, argc: int) -> None:
     """Make a callable ready to be called that has its `argc` arguments above it on the stack already."""
+    require_count("make_callable_below()", argc)
     emitter.emit("PUSH_NULL")
     # The NULL sinks below the arguments, and below the callable where it comes first.
     for depth in range(argc + (2 if NULL_FIRST else 1), 1, -1):
@@ -59,7 +68,15 @@ def load_method(emitter: Emitter, name: str) -> None:
 
 
 def call(emitter: Emitter, argc: int, names: tuple[str, ...] = ()) -> None:
-    """Call with `argc` arguments, of which the last `len(names)` are keywords."""
+    """Call with `argc` arguments, of which the last `len(names)` are keywords.
+
+    Raises AssembleError for more names than arguments, or the same name twice.
+    """
+    require_count("call()", argc)
+    require_names("call()", names)
+    wrong = find_wrong_names(names, argc)
+    if wrong is not None:
+        raise AssembleError(f"call() got {wrong}: each names one of the last arguments, and no two the same")
     if names and "CALL_KW" in NUMBERS:
         load_constant(emitter, names)
         emitter.emit("CALL_KW", argc)
@@ -74,7 +91,7 @@ def call(emitter: Emitter, argc: int, names: tuple[str, ...] = ()) -> None:
 def call_extended(emitter: Emitter, with_keywords: bool = False) -> None:
     """Call with a tuple of arguments on the stack, and a dict of keywords above it."""
     if VERSION < (3, 14):
-        emitter.emit("CALL_FUNCTION_EX", int(with_keywords))
+        emitter.emit("CALL_FUNCTION_EX", 1 if with_keywords else 0)
         return
     # From 3.14 on the slot of the keywords is always there; NULL stands for none.
     if not with_keywords:
@@ -84,6 +101,7 @@ def call_extended(emitter: Emitter, with_keywords: bool = False) -> None:
 
 def call_constant(emitter: Emitter, function: object, argc: int) -> None:
     """Call this very object with the `argc` topmost values."""
+    require_count("call_constant()", argc)
     load_constant(emitter, function)
     for depth in range(argc + 1, 1, -1):
         emitter.emit("SWAP", depth)
@@ -109,6 +127,7 @@ def make_function(
 
     With `defaults` a tuple, with `keyword_defaults` a dict (above it) is on the stack.
     """
+    require_code("make_function()", code)
     flags = defaults * _DEFAULTS + keyword_defaults * _KEYWORD_DEFAULTS
     if code.co_freevars:
         load_closure(emitter, code.co_freevars)
@@ -126,6 +145,8 @@ def make_function(
 
 def load_closure(emitter: Emitter, names: Sequence[str]) -> None:
     """Push the tuple of the cells of these variables: a function's `__closure__`."""
+    if isinstance(names, str):
+        raise make_wrong_argument("load_closure()", names, "no sequence of names", f"pass ({names!r},)")
     for name in names:
         load_cell(emitter, name)
     emitter.emit("BUILD_TUPLE", len(names))

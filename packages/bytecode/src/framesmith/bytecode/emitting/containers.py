@@ -7,6 +7,7 @@ from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
 from framesmith.bytecode.emitting.variables import load_constant, load_item
+from framesmith.bytecode.errors import require_argument, require_choice, require_count
 from framesmith.bytecode.opcodes import NUMBERS
 
 _CONVERSIONS: Final = {"": 0, "s": 1, "r": 2, "a": 3}
@@ -34,6 +35,7 @@ def build_dict(emitter: Emitter, n: int) -> None:
 
 def build_dict_of(emitter: Emitter, keys: tuple[object, ...]) -> None:
     """A dict of the topmost values under constant keys."""
+    require_argument("build_dict_of()", keys, tuple, "no tuple of keys", "pass a tuple, of one key as well")
     if "BUILD_CONST_KEY_MAP" in NUMBERS:
         load_constant(emitter, keys)
         emitter.emit("BUILD_CONST_KEY_MAP", len(keys))
@@ -85,12 +87,15 @@ def unpack(emitter: Emitter, n: int) -> None:
 
 
 def unpack_starred(emitter: Emitter, before: int, after: int) -> None:
-    """`iterable ->` `before` values, a list of the middle, `after` values; the first on top."""
+    """`iterable ->` `before` values, a list of the middle, `after` values; the first on top. Of those before there are 255 at most."""
+    require_count("unpack_starred()", before, 0, 255)
+    require_count("unpack_starred()", after)
     emitter.emit("UNPACK_EX", before | after << 8)
 
 
 def format_value(emitter: Emitter, conversion: str = "", with_spec: bool = False) -> None:
     """`value -> str`, or `value, spec -> str`; conversion is "", "s", "r" or "a"."""
+    require_choice("format_value()", conversion, _CONVERSIONS, "conversion")
     if "FORMAT_VALUE" in NUMBERS:
         emitter.emit("FORMAT_VALUE", _CONVERSIONS[conversion] | with_spec * 4)
         return

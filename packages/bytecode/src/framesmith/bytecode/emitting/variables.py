@@ -7,7 +7,7 @@ function and its cells: `emitting.calls`.
 from typing import Final
 
 from framesmith.bytecode.emitter import Emitter
-from framesmith.bytecode.errors import AssembleError
+from framesmith.bytecode.errors import AssembleError, describe_close
 from framesmith.bytecode.opcodes import CLOSURE_LOAD, NUMBERS, VERSION
 from framesmith.bytecode.slots import add_local
 
@@ -20,7 +20,10 @@ def load_constant(emitter: Emitter, value: object) -> None:
 
 
 def load(emitter: Emitter, name: str) -> None:
-    """Push a variable: cell or free variable, local, else global or builtin."""
+    """Push a variable: cell or free variable, local, else global or builtin.
+
+    A misspelt name is a global, too: `load_local` refuses it.
+    """
     parts = emitter.parts
     if name in parts.cellvars or name in parts.freevars:
         emitter.emit("LOAD_DEREF", name)
@@ -29,6 +32,13 @@ def load(emitter: Emitter, name: str) -> None:
         emitter.emit("LOAD_FAST_CHECK" if VERSION >= (3, 12) else "LOAD_FAST", name)
     else:
         load_global(emitter, name)
+
+
+def load_local(emitter: Emitter, name: str) -> None:
+    """Push a cell, free variable or local; AssembleError for a name that is none of them, which `load` takes for a global."""
+    if name not in _variables(emitter):
+        raise _make_unknown(emitter, name, "variable", _variables(emitter))
+    load(emitter, name)
 
 
 def store(emitter: Emitter, name: str) -> None:
@@ -50,14 +60,23 @@ def delete(emitter: Emitter, name: str) -> None:
     elif name in parts.varnames:
         emitter.emit("DELETE_FAST", name)
     else:
-        raise AssembleError(f"{name!r} is no variable of {parts.qualname}")
+        raise _make_unknown(emitter, name, "variable", _variables(emitter))
+
+
+def _variables(emitter: Emitter) -> list[str]:
+    parts = emitter.parts
+    return list(dict.fromkeys([*parts.varnames, *parts.cellvars, *parts.freevars]))
+
+
+def _make_unknown(emitter: Emitter, name: object, what: str, known: list[str]) -> AssembleError:
+    return AssembleError(f"{name!r} is no {what} of {emitter.parts.qualname}{describe_close(name, known)}")
 
 
 def load_cell(emitter: Emitter, name: str) -> None:
     """Push the cell of a cell or free variable, for a closure."""
-    parts = emitter.parts
-    if name not in parts.cellvars and name not in parts.freevars:
-        raise AssembleError(f"{name!r} is neither a cell nor a free variable of {parts.qualname}")
+    cells = [*emitter.parts.cellvars, *emitter.parts.freevars]
+    if name not in cells:
+        raise _make_unknown(emitter, name, "cell or free variable", cells)
     emitter.emit(CLOSURE_LOAD, name)
 
 
