@@ -2,7 +2,10 @@
 
 from types import CodeType, FunctionType
 
+import pytest
+
 from framesmith.bytecode.bind import bind_constants
+from framesmith.bytecode.errors import AssembleError
 
 
 def bound(source: str, values: dict[str, object], name: str = "f") -> FunctionType:
@@ -68,3 +71,29 @@ def test_many_placeholders_need_wide_arguments() -> None:
     values: dict[str, object] = {f"HOLE{index}": object() for index in range(700)}
     body = "def f(n):\n    while n:\n        n = n - 1\n        r = (" + ", ".join(values) + ")\n    return r"
     assert bound(body, values)(2) == tuple(values.values())
+
+
+def takes(width: int) -> object:
+    return max(width, 0), lambda: min(width, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mx", r"got 'mx', which takes loads as no global; did you mean 'max'\? \(there is max, min\)"),
+        ("width", r"got 'width', which takes loads as no global \(there is max, min\)"),
+        (3, "got 3, which takes loads as no global"),
+    ],
+)
+def test_a_name_that_does_not_occur_is_refused(name: str, message: str) -> None:
+    with pytest.raises(AssembleError, match=message):
+        bind_constants(takes.__code__, {"max": max, name: 1})
+
+
+def test_a_name_of_a_nested_function_occurs() -> None:
+    bind_constants(takes.__code__, {"min": min})
+
+
+def test_of_a_code_without_globals_none_can_be_bound() -> None:
+    with pytest.raises(AssembleError, match=r"<lambda> loads as no global \(there is none\)"):
+        bind_constants((lambda: 1).__code__, {"x": 1})

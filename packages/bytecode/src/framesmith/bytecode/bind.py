@@ -14,7 +14,7 @@ from typing import Final, final
 from framesmith.bytecode.assemble import assemble
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.disassemble import disassemble
-from framesmith.bytecode.errors import require_argument, require_code
+from framesmith.bytecode.errors import AssembleError, describe_close, require_argument, require_code
 from framesmith.bytecode.instruction import Instruction
 from framesmith.bytecode.opcodes import NULL_FIRST, VERSION
 
@@ -46,11 +46,18 @@ def bind_constants(
     """A copy of `code` in which each global load of a name in `values` loads that object as a constant.
 
     The four attributes, where given, replace those of `code` (`filename` in nested code objects too). The line numbers of
-    the instructions do not change. Raises TypeError for what is no code object and for what is no mapping.
+    the instructions do not change. Raises TypeError for what is no code object and for what is no mapping, AssembleError for a name
+    that is loaded as a global nowhere in `code` nor in a function nested in it.
     """
     require_code("bind_constants()", code)
     remedy = "pass a dict of global names and objects"
     require_argument("bind_constants()", values, Mapping, "no mapping", remedy)
+    loaded = _loaded_names(code)
+    for key in values:
+        if key not in loaded:
+            raise AssembleError(
+                f"bind_constants() got {key!r}, which {code.co_qualname} loads as no global{describe_close(key, loaded)}"
+            )
     parts = _bind(code, {key: _constant(value) for key, value in values.items()}, filename)
     parts.name = code.co_name if name is None else name
     parts.qualname = code.co_qualname if qualname is None else qualname
@@ -78,6 +85,21 @@ def _bind(code: CodeType, values: Mapping[str, object], filename: str | None) ->
     parts.instructions = bound
     parts.names = _used_names(parts)
     return parts
+
+
+def _loaded_names(code: CodeType) -> dict[str, None]:
+    """The names that `code` and the functions nested in it load as globals, in order."""
+    loads = (one for one in disassemble(code).instructions if one.name in _LOADS)
+    found = dict.fromkeys(_global_name(one.argument) for one in loads)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _loaded_names(constant)
+    return found
+
+
+def _global_name(argument: object) -> str:
+    """The name beside LOAD_GLOBAL, which has flags, or LOAD_NAME."""
+    return str(argument[0] if isinstance(argument, tuple) else argument)
 
 
 def _replacement(instruction: Instruction, values: Mapping[str, object]) -> list[Instruction]:
