@@ -14,6 +14,7 @@ from framesmith.bytecode.code_parts import CodeParts, require_parts
 from framesmith.bytecode.errors import AssembleError, make_wrong_argument
 from framesmith.bytecode.instruction import ExceptionRegion, Instruction
 from framesmith.bytecode.liveness import accesses
+from framesmith.bytecode.neutral import require_neutral
 from framesmith.bytecode.opcodes import AFTER_LOOP, NO_FALL_THROUGH
 from framesmith.bytecode.slots import own_references, split_wide_pairs
 from framesmith.bytecode.stack_depth import handlers
@@ -23,17 +24,26 @@ _BEGIN_OF_CALL: Final = frozenset({"KW_NAMES", "PRECALL"})
 _MAKES_CELLS: Final = frozenset({"COPY_FREE_VARS", "MAKE_CELL"})
 
 
-def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[Instruction]) -> None:
+def insert_before(
+    parts: CodeParts,
+    target: Instruction,
+    instructions: Sequence[Instruction],
+    *,
+    check_stack: bool = True,
+) -> None:
     """Put instructions in front of `target`, which belongs to `parts`.
 
     Whatever leads to `target` (jumps, handlers) leads to the first of them, and they are in the exception region that
-    `target` is in. In front of a CALL means in front of the whole call. What they pop they have to push again.
+    `target` is in. In front of a CALL means in front of the whole call. They have to leave the stack as they found it,
+    unless `check_stack` is False; COPY may look at what lies there.
     Raises AssembleError where CPython knows what comes behind an instruction (FOR_ITER's exit, a yield, RETURN_GENERATOR),
     and says where to insert instead; and where cells are not made yet (MAKE_CELL, COPY_FREE_VARS): see `insert_at_start`.
     What is in front of RETURN_GENERATOR runs when the generator is called for, not at its first `next()`.
     """
     require_parts("insert_before()", parts)
     _require_instructions("insert_before()", instructions)
+    if check_stack:
+        require_neutral("insert_before()", parts, instructions)
     everything = parts.instructions
     index = _index_of(parts, target)
     while index and everything[index - 1].name in _BEGIN_OF_CALL:
@@ -52,17 +62,24 @@ def insert_before(parts: CodeParts, target: Instruction, instructions: Sequence[
 
 
 def insert_on_edge(
-    parts: CodeParts, source: Instruction, instructions: Sequence[Instruction], *, jump: bool
+    parts: CodeParts,
+    source: Instruction,
+    instructions: Sequence[Instruction],
+    *,
+    jump: bool,
+    check_stack: bool = True,
 ) -> None:
     """Put instructions on the way from `source` to the instruction that it jumps to (`jump`), or to the one that follows it.
 
     They run when control goes that way, and not when it comes to the same instruction from elsewhere. They are in the exception
     region of the instruction to which they lead; in front of an unconditional jump, in that of the jump. The exit of a loop is the
     jump of its FOR_ITER.
-    Raises AssembleError where there is no such way, and where nothing can stand: see `insert_before`.
+    Raises AssembleError where there is no such way, and where nothing can stand: see `insert_before`, also for `check_stack`.
     """
     require_parts("insert_on_edge()", parts)
     _require_instructions("insert_on_edge()", instructions)
+    if check_stack:
+        require_neutral("insert_on_edge()", parts, instructions)
     index, target = _index_of(parts, source), source.target
     ends = source.name in NO_FALL_THROUGH | _BEGIN_OF_CALL or index + 1 == len(parts.instructions)
     if (target is None) if jump else ends:
@@ -72,7 +89,7 @@ def insert_on_edge(
         return
     if target is not None and jump:
         if source.name in NO_FALL_THROUGH:
-            insert_before(parts, source, instructions)
+            insert_before(parts, source, instructions, check_stack=False)
             return
         if target.name != "END_FOR":
             _insert_apart(parts, source, target, instructions)
@@ -87,15 +104,19 @@ def insert_on_edge(
     _insert_between(parts, index, instructions)
 
 
-def insert_at_start(parts: CodeParts, instructions: Sequence[Instruction]) -> None:
+def insert_at_start(
+    parts: CodeParts, instructions: Sequence[Instruction], *, check_stack: bool = True
+) -> None:
     """Put instructions at the start of the body, where they run once per call, in a generator at the first `next()`.
 
     The body begins behind what CPython needs first: COPY_FREE_VARS, MAKE_CELL, RETURN_GENERATOR, POP_TOP, RESUME. A loop
     that begins there does not jump back to them, as it would to what `insert_before` put in front of it.
-    Raises AssembleError where there is no RESUME.
+    Raises AssembleError where there is no RESUME, and for what leaves something on the stack, unless `check_stack` is False.
     """
     require_parts("insert_at_start()", parts)
     _require_instructions("insert_at_start()", instructions)
+    if check_stack:
+        require_neutral("insert_at_start()", parts, instructions)
     start = body_start(parts)
     if start is None:
         raise AssembleError(f"{parts.qualname} has no RESUME, behind which its body would begin")
