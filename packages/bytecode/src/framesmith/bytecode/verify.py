@@ -2,7 +2,7 @@
 
 CPython trusts its code objects: a wrong depth or a wrong index is a crash, not an exception. Each check
 returns problems with the instructions around them; an empty list means that none was found. What cannot be known
-without running the code (types, NULLs in odd slots that no rule below covers) is not checked.
+without running the code (types of values other than constants, NULLs in odd slots that no rule below covers) is not checked.
 """
 
 import inspect
