@@ -63,11 +63,17 @@ CASES: list[tuple[Relation, list[dict[str, object]], list[dict[str, object]]]] =
         [{"a": X, "b": X[1:]}, {"a": Y, "b": Y[1:]}],
         [{"a": X[:1], "b": X[1:]}, {"a": X, "b": X}],
     ),
+    (SameOverlap(a, b, overlap_of(X[:1], X[:1])), [{"a": Y[:1], "b": Y[:1]}], [{"a": X[1:], "b": X[1:]}]),
     (SameStorage(a, b), [{"a": X, "b": X[1:]}], [{"a": X, "b": Y}, {"a": X, "b": 1}]),
     (
         DistinctStorages((a, b)),
         [{"a": X, "b": Y}, {"a": NUMBERS[0], "b": NUMBERS[1]}, {"a": NUMBERS[2], "b": NUMBERS[3]}],
         [{"a": X, "b": X[1:]}, {"a": X, "b": 1}, {"a": NUMBERS[0], "b": NUMBERS[4]}, {"a": Z, "b": Z_AGAIN}],
+    ),
+    (
+        DistinctStorages((a, b), by_memory=False),
+        [{"a": X, "b": Y}, {"a": NUMBERS[0], "b": NUMBERS[4]}],
+        [{"a": X, "b": X[1:]}, {"a": X, "b": 1}],
     ),
     (
         SameBase(a, b, True),

@@ -16,7 +16,7 @@ from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 from framesmith.guards.words import a_type
 
-Layout: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+Layout: TypeAlias = tuple[object, ...]
 
 
 @final
@@ -102,34 +102,41 @@ class SameStorage(Relation):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctStorages(Relation):
-    """No two of the tensors use one storage, or storages over the same memory."""
+    """No two of the tensors use one storage, or, with `by_memory`, storages over the same memory."""
 
     sources: tuple[Source, ...]
+    by_memory: bool = True
 
     @property
     def all_sources(self) -> tuple[Source, ...]:
         return self.sources
 
     def holds(self, values: Sequence[object]) -> bool:
-        return share_no_memory(*values)
+        return self._question()(*values)
+
+    def _question(self) -> Callable[..., bool]:
+        return share_no_memory if self.by_memory else share_no_storage
 
     def render(self, expressions: Sequence[str], names: Names) -> str:
-        return f"{names.constant(share_no_memory, 'share_no_memory')}({', '.join(expressions)})"
+        question = self._question()
+        return f"{names.constant(question, question.__name__)}({', '.join(expressions)})"
 
     def explain(self, values: Sequence[object]) -> str:
-        pairs = combinations(range(len(values)), 2)
-        pair = next(pair for pair in pairs if not share_no_memory(*(values[place] for place in pair)))
+        pairs, holds = combinations(range(len(values)), 2), self._question()
+        pair = next(pair for pair in pairs if not holds(*(values[place] for place in pair)))
         left, right = (self.sources[index].text() for index in pair)
         return f"{left} and {right} share their memory now"
 
     def text(self) -> str:
-        return f"{', '.join(source.text() for source in self.sources)} share no memory"
+        what = "memory" if self.by_memory else "storage"
+        return f"{', '.join(source.text() for source in self.sources)} share no {what}"
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class SameOverlap(Relation):
-    """Two tensors of one storage overlap as they did: not at all (`layout` is None), or with the same shift and shapes."""
+    """Two tensors of one storage overlap as they did: not at all (`layout` is None), or in the same places of it, with the same shapes,
+    and views of what has the same shape."""
 
     left: Source
     right: Source
@@ -197,8 +204,9 @@ def base_relation(left: object, right: object) -> bool | None:
 
 
 def overlap_of(left: object, right: object) -> Layout | None:
-    """None if the byte ranges (first to last element) of the two do not overlap; else the distance in bytes from the
-    left one's start to the right one's, and the sizes and strides of both. TypeError (a miss) for anything but tensors."""
+    """None if the byte ranges (first to last element) of the two do not overlap; else of both where they begin, in bytes, and their
+    layouts and those of their bases: AOTAutograd compiles a graph of what such inputs have in common, and takes them out of that
+    again. TypeError (a miss) for anything but tensors."""
     if not isinstance(left, torch.Tensor) or not isinstance(right, torch.Tensor):
         raise TypeError(f"expected tensors, found {a_type(type(left))} and {a_type(type(right))}")
     with torch._C.DisableTorchFunction():  # no subclass is asked
@@ -206,7 +214,15 @@ def overlap_of(left: object, right: object) -> Layout | None:
         # Bytes from the first to the last element: strided views that only interleave count as overlapping.
         if first[1] <= second[0] or second[1] <= first[0]:
             return None
-        return (second[0] - first[0], tuple(left.shape), left.stride(), tuple(right.shape), right.stride())
+        return (first[0], *_layout_of(left), second[0], *_layout_of(right))
+
+
+def _layout_of(tensor: torch.Tensor) -> Layout:
+    base = tensor._base
+    if base is None:
+        return (tuple(tensor.shape), tensor.stride(), tensor.untyped_storage().nbytes())
+    own = (tuple(base.shape), base.stride(), int(base.storage_offset()), base.dtype)
+    return (tuple(tensor.shape), tensor.stride(), own)
 
 
 def _extent(tensor: torch.Tensor) -> tuple[int, int]:
@@ -234,6 +250,11 @@ def share_no_memory(*tensors: object) -> bool:
         return True
     ranges = sorted(map(_addresses, storages))
     return all(one[1] <= other[0] for one, other in pairwise(one for one in ranges if one[0] < one[1]))
+
+
+def share_no_storage(*tensors: object) -> bool:
+    """Whether no two of them use one storage, whatever its memory. TypeError (a miss) for anything but tensors."""
+    return len({*map(storage_of, tensors)}) == len(tensors)
 
 
 def _addresses(storage: torch.UntypedStorage) -> tuple[int, int]:
