@@ -27,7 +27,7 @@ class PlainInputs:
     def __init__(self, mode: FakeTensorMode, names: SourceNames) -> None:
         self._converter = mode.fake_tensor_converter
         self._names = names
-        self._memories: set[int] = set()
+        self._memories: dict[int, torch.UntypedStorage] = {}
         self._unknown: list[tuple[torch.Tensor, torch.Tensor]] = []
         self._static: list[tuple[torch.Tensor, Source]] = []
         self._contexts = WeakTensorKeyDictionary()
@@ -36,7 +36,7 @@ class PlainInputs:
         self, value: torch.Tensor, memory: torch.UntypedStorage, fake: torch.Tensor, source: Source
     ) -> None:
         """Note an input with its memory and its fake."""
-        self._memories.add(memory._cdata)
+        self._memories[memory._cdata] = fake.untyped_storage()
         self._unknown.append((value, fake))
         self._static.append((value, source))
 
@@ -50,9 +50,17 @@ class PlainInputs:
         meta = self._converter.meta_converter
         for value, fake in self._unknown:
             self._converter.set_tensor_memo(value, fake)  # type: ignore[arg-type]  # it is a FakeTensor
-            place = meta.describer.get_storage_id(value.untyped_storage())
-            meta.storage_memo[place] = fake.untyped_storage()
+            memory = value.untyped_storage()
+            # what it began with: the trace may have stored other data in the fake
+            meta.storage_memo[meta.describer.get_storage_id(memory)] = self._memories[memory._cdata]
         self._unknown.clear()
+
+    def has_moved(self, value: torch.Tensor, fake: torch.Tensor) -> bool:
+        """Whether the fake of another input, which is a view, lies elsewhere than the fakes of its memory began: the trace has stored
+        other data in that of its base. Else notes where it lies."""
+        now = fake.untyped_storage()
+        known = self._memories.setdefault(value.untyped_storage()._cdata, now)
+        return fake._is_view() and known._cdata != now._cdata
 
     def set_context(self, value: torch.Tensor, context: SymbolicContext) -> None:
         """How the sizes of another input are to be treated."""
@@ -70,6 +78,7 @@ class PlainInputs:
 
     def release(self) -> None:
         """The trace has ended: hold none of the program's tensors, nor weak references to them (ADR 0014)."""
+        self._memories.clear()
         self._unknown.clear()
         self._static.clear()
         self._contexts.clear()

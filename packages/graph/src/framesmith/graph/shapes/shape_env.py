@@ -29,6 +29,8 @@ from torch.utils._sympy.singleton_int import SingletonInt
 from torch.utils._sympy.symbol import SymT, symbol_is_type
 from torch.utils._sympy.value_ranges import ValueRanges
 
+from framesmith.graph.breaks.break_kinds import ATTRIBUTE_STORE
+from framesmith.graph.breaks.breaks import GraphBreak
 from framesmith.graph.environment.dynamo_package import prepare
 from framesmith.graph.environment.inference_blocks import InferenceBlock, open_blocks, outside_blocks
 from framesmith.graph.environment.silence import SILENCE
@@ -41,6 +43,7 @@ from framesmith.graph.nodes.expressions import Expression, Symbol
 from framesmith.graph.operations.data_errors import operator_name
 from framesmith.graph.options import GraphOptions
 from framesmith.graph.shapes.dynamic_dims import STATIC_DIMS, Dim, DynamicDims
+from framesmith.guards.plain_tensors import PLAIN_TENSORS
 from framesmith.guards.sources.base import Source
 from framesmith.guards.sources.steps import Attribute
 from framesmith.guards.sources.tensors import Gradient, TensorSize, Unasked
@@ -218,9 +221,14 @@ class ShapeEnvAdapter:
         # torch logs an error where it cannot make one; the graph breaks then, which says it
         with pause(), SILENCE:
             try:
-                return self.fake(source, value, dynamic)
+                fake = self.fake(source, value, dynamic)
             except Exception as error:
                 raise translate_input(source.text(), error) from error
+            has_one_memory = type(value) in PLAIN_TENSORS and value.layout is torch.strided
+            if has_one_memory and not is_former_view(value) and self.plain_inputs.has_moved(value, fake):
+                said = "a view of a tensor whose data were replaced before"
+                raise GraphBreak(ATTRIBUTE_STORE, f"{source.text()}, {said}")
+        return fake
 
     def fake(self, source: Source, value: torch.Tensor, dynamic: DynamicDims) -> torch.Tensor:
         """The fake of an input tensor: of its class, a Parameter or view where fakes allow it, its sizes as `dynamic` says."""
