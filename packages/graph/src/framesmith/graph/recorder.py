@@ -175,9 +175,9 @@ class Recorder:
         known = self._inputs.find(source)
         return None if known is None else known.node
 
-    def offset_is_read(self, tensor: torch.Tensor) -> None:
-        """Note that the trace reads the storage offset of a fake, so that it is guarded."""
-        self._offsets.read([tensor], self._inputs)
+    def offset_is_read(self, memory: torch.UntypedStorage) -> Sequence[Source]:
+        """Note that the trace reads storage offsets in the memory of a fake: those of the inputs that came with it, given here, are guarded."""
+        return self._offsets.read([memory], self._inputs)
 
     def find_unguarded_numbers(self, guards: GuardSet) -> list[str]:
         """For tests: what `verify_numbers` finds in the inputs and the guards of the finished entry."""
@@ -281,7 +281,7 @@ class Recorder:
                 )
                 result, impure = done.result, done.impure
                 if self._offsets.are_read_by(target):
-                    self._offsets.read(tensors, self._inputs)
+                    self._offsets.read([one.untyped_storage() for one in tensors], self._inputs)
                 refuse_fixed(unspecialized)
                 if self._takes_float:
                     check_floats(operation_name(op, target), result, self._world.decisions(decided))

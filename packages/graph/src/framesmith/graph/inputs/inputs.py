@@ -42,8 +42,8 @@ class Input:
     """One input. `value` is the real object, kept while recording only; `example` represents it in the trace.
 
     Never changed; not frozen, since that takes several times as long to make.
-    `layout` is what a tensor's fake was made with: sizes, strides, offset. The fake itself may be changed by a
-    recorded operation such as `x.t_()`. `parts` has the same of the tensors in a wrapper.
+    `layout` is what a tensor's fake was made with: sizes, strides, offset; `memory` what it then had. The fake itself may be
+    changed by a recorded operation such as `x.t_()` or `x.data = y`. `parts` has the layouts of the tensors in a wrapper.
     """
 
     source: Source
@@ -52,6 +52,7 @@ class Input:
     example: object
     layout: Layout | None
     parts: tuple[tuple[Source, Layout], ...] = ()
+    memory: torch.UntypedStorage | None = None
 
     def layouts(self) -> Iterator[tuple[Source, Source, Layout]]:
         """For the tensor, and those in a wrapper: where it is, where its sizes are read without asking its class, and its layout."""
@@ -73,7 +74,8 @@ def make_input(source: Source, node: fx.Node, value: object, example: object) ->
     if not isinstance(example, torch.Tensor):
         return Input(source, node, value, example, None)
     parts = () if type(value) in PLAIN_TENSORS else tuple(_layouts_of_parts(source, example))
-    return Input(source, node, value, example, layout_of(example), parts)
+    memory = example.untyped_storage() if example.layout is torch.strided else None
+    return Input(source, node, value, example, layout_of(example), parts, memory)
 
 
 def _layouts_of_parts(source: Source, fake: torch.Tensor) -> Iterator[tuple[Source, Layout]]:

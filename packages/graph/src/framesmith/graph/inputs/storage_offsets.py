@@ -1,10 +1,11 @@
 """Storage offsets of inputs: guarded only where the trace read one.
 
 Nearly no program does, and a guard on each tensor of each call would cost more than it is worth. Reading the offset of
-a view reads that of its input: both share one storage, also among fakes.
+a view reads that of its input: both share one storage, also among fakes. So does comparing addresses, which asks besides
+whether several inputs share it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, final
 
 import torch
@@ -39,19 +40,14 @@ class StorageOffsets:
         """Whether the result of an operation depends on offsets."""
         return target in _READERS
 
-    def read(self, tensors: Iterable[torch.Tensor], inputs: Iterable[Input]) -> None:
-        """Note that the trace read the offsets of these fakes: the inputs that share their storages are to be guarded."""
+    def read(self, memories: Iterable[torch.UntypedStorage], inputs: Iterable[Input]) -> Sequence[Source]:
+        """Note that the trace read offsets in the storages of fakes; gives the inputs that came with these, which are to be guarded."""
         self.requests += 1
-        wanted = {tensor.untyped_storage()._cdata for tensor in tensors}
-        for entry in inputs:
-            fake = entry.example
-            if (
-                entry.layout is not None
-                and isinstance(fake, torch.Tensor)
-                and fake.untyped_storage()._cdata in wanted
-            ):
-                # What the input came with: an operation may have changed the fake since.
-                self._read[entry.source] = entry.layout[2]
+        wanted = {memory._cdata for memory in memories}
+        # What the input came with: an operation may have changed the fake since.
+        found = [entry for entry in inputs if entry.memory is not None and entry.memory._cdata in wanted]
+        self._read.update((entry.source, entry.layout[2]) for entry in found if entry.layout is not None)
+        return [entry.source for entry in found]
 
     def guards(self) -> Iterator[ShapeExpression]:
         """One relation for each offset that is a number; symbols have their own relations."""

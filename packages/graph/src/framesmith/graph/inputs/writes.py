@@ -26,6 +26,7 @@ class Writes:
         self._versions: dict[tuple[fx.Node, fx.Node], int] = {}
         # `p.data = v` ends the graph, or may come behind its end; or it is on another path through the function
         self.is_store_next = self.may_store_later = False
+        self.are_counted = False  # whether the trace asked for a version counter
 
     def note(self, node: fx.Node) -> None:
         """An operation was recorded that may have changed any of its operands; it is the `last` one."""

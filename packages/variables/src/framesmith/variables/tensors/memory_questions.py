@@ -18,6 +18,8 @@ from framesmith.graph.breaks.break_kinds import TENSOR_INTERNALS
 from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.nodes.arguments import example, tensors_in
 from framesmith.graph.options import is_fixed
+from framesmith.guards import Guard, Reason
+from framesmith.guards.kinds import SameStorage
 from framesmith.guards.plain_tensors import PLAIN_TENSORS, read_unasked
 from framesmith.guards.sources import Attribute
 from framesmith.variables.core import Constant, TraceContext, Tracker, Writer
@@ -26,12 +28,14 @@ from framesmith.variables.operations.binary import binary
 from framesmith.variables.tensors.tensors import READERS, TensorTracker
 
 ROWS: Final = Rows()
+_COMPARED: Final = Reason("the program compared addresses in their memory", None)
 
 
 @ROWS.entry(READERS, "_version")
 def read_version(tx: TraceContext, tensor: TensorTracker) -> Tracker:
     """`_version`: of an existing tensor a number that is read when the call begins, and how often the graph has written to it."""
     fake = tensor.fake
+    tx.graph.writes.are_counted = True
     writes = tx.graph.writes.of(fake)
     if writes and tx.graph.writes.has_other_names(fake):
         raise GraphBreak(TENSOR_INTERNALS, "Tensor._version of memory that another argument has as well")
@@ -107,12 +111,15 @@ def _ask(tx: TraceContext, tensor: TensorTracker) -> None:
 
 @final
 class DataPointer(Tracker):
-    """`tensor.data_ptr()`. Invariant: `memory` is the storage that the tensor had then, and still has where it is built."""
+    """`tensor.data_ptr()`. Invariant: `storage` is what the tensor had then, and still has where it is built."""
 
     def __init__(self, tensor: TensorTracker) -> None:
         self.tensor = tensor
-        self.memory = storage_of(tensor.fake)
+        # Held, or its identity might become that of another one.
+        self.storage = tensor.fake.untyped_storage()
         self.offset = tensor.fake.storage_offset() * tensor.fake.itemsize
+        # Without elements it says that its memory is at 0.
+        self.is_empty = any(not is_fixed(size) or size == 0 for size in tensor.fake.shape)
 
     @property
     def python_type(self) -> type:
@@ -124,10 +131,12 @@ class DataPointer(Tracker):
         if symbol not in ("==", "!=") or not isinstance(other, DataPointer):
             return self.unsupported(f"comparison {symbol}")
         known = is_fixed(self.offset) and is_fixed(other.offset)
-        if self.memory != other.memory or not known or _is_empty(self.tensor) or _is_empty(other.tensor):
+        if self.storage._cdata != other.storage._cdata or not known or self.is_empty or other.is_empty:
             return self.unsupported("comparison with another memory")
-        for one in (self, other):
-            tx.graph.offset_is_read(one.tensor.fake)
+        # Of one input it is one memory in each call; several need not share theirs in the next one.
+        sources = tx.graph.offset_is_read(self.storage)
+        for source in sources[1:]:
+            tx.guards.add(Guard.relation(SameStorage(sources[0], source), _COMPARED))
         return Constant((self.offset == other.offset) == (symbol == "=="))
 
     def is_same(self, tx: TraceContext, other: Tracker) -> bool:
@@ -140,14 +149,9 @@ class DataPointer(Tracker):
 
     def reconstruct(self, writer: Writer) -> str:
         """The pointer at run time."""
-        if storage_of(self.tensor.fake) != self.memory:
+        if storage_of(self.tensor.fake) != self.storage._cdata:
             return self.unsupported("building it, as the tensor has got other memory since,")
         return f"{writer.constant(torch.Tensor.data_ptr, 'data_ptr')}({writer.value(self.tensor)})"
-
-
-def _is_empty(tensor: TensorTracker) -> bool:
-    """Whether it may be without elements: such a tensor says that its memory is at 0."""
-    return any(not is_fixed(size) or size == 0 for size in tensor.fake.shape)
 
 
 @ROWS.call(torch.Tensor.data_ptr)

@@ -342,7 +342,7 @@ class TensorTracker(GraphValue):
         if method == "storage_offset":
             if tx.graph.use.is_transformed:
                 raise GraphBreak(TENSOR_INTERNALS, "the storage offset of a tensor in a transformed function")
-            tx.graph.offset_is_read(self.fake)
+            tx.graph.offset_is_read(self.fake.untyped_storage())
         return wrap_value(tx, None, evaluate(method, getattr(self.fake, method), *arguments, **keywords))
 
     # -- after the graph ---------------------------------------------------------------------------
