@@ -22,7 +22,10 @@ from framesmith.guards.kinds import (
     TensorProperty,
 )
 from framesmith.guards.kinds.aliasing import base_relation, overlap_of, share_no_memory, storage_of
+from framesmith.guards.plain_tensors import read_unasked
+from framesmith.guards.sources.new_objects import is_made
 from framesmith.variables.core import MutationLog, Tracker
+from framesmith.variables.tensors.tensors import TensorTracker
 from framesmith.variables.wrapping.wrap import Wrapper
 
 _CHANGED = Reason("one of them is changed", None)
@@ -60,18 +63,24 @@ def _distinct(sources: dict[type, list[Source]], reason: Reason) -> list[Guard]:
     ]
 
 
-def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object) -> list[Guard]:
+def distinct_storages(
+    graph: CompiledSubgraph, wrapper: Wrapper, backend: object, *, are_counted: bool
+) -> list[Guard]:
     """Inputs of a graph that writes to some of them share memory exactly as they did in the example.
 
-    A backend may move reads and writes as far as the example's aliasing allows. The eager backend does not.
+    A backend may move reads and writes as far as the example's aliasing allows. The eager backend does not. But the trace itself may
+    have decided by what eager says of an input that others share: how often it was written to (`are_counted`: the trace has asked),
+    and whether it got a history. Then it is guarded for all backends, and for inputs that the graph does not use.
     """
-    if not graph.touched or backend == "eager":
-        return []
     found = _tensors(wrapper)
+    is_seen = bool(graph.touched) and (are_counted or _got_history(graph, wrapper))
+    if not graph.touched or (backend == "eager" and not is_seen):
+        return []
+    unused = [place for place in found if place is not None and not is_made(place)] if is_seen else ()
     groups: dict[int, list[Source]] = {}
     values: dict[Source, torch.Tensor] = {}
     with torch._C.DisableTorchFunction():  # no subclass is asked
-        for source in graph.inputs:
+        for source in dict.fromkeys((*graph.inputs, *unused)):
             # inputs that are numbers have no memory
             for place, value in memories_of(source, found[source]) if source in found else ():
                 values[place] = value
@@ -93,10 +102,25 @@ def distinct_storages(graph: CompiledSubgraph, wrapper: Wrapper, backend: object
     ]
     # one of each group will do: the guards above tie the others to it
     leaders = tuple(group[0] for group in groups.values())
-    # where storages lie over the same memory, the graph runs as it was captured
     if len(groups) > 1 and share_no_memory(*(values[leader] for leader in leaders)):
         guards.append(Guard.relation(DistinctStorages(leaders), _WRITTEN))
+    # else the graph runs as it was captured, but each storage has a history and counters of its own
+    elif len(groups) > 1 and is_seen:
+        guards.append(Guard.relation(DistinctStorages(leaders, by_memory=False), _WRITTEN))
     return guards
+
+
+def _got_history(graph: CompiledSubgraph, wrapper: Wrapper) -> bool:
+    """Whether an input requires a gradient since the graph wrote to it, as then do the tensors that it is a view of."""
+    touched = set(graph.touched)
+    return any(
+        isinstance(tracker, TensorTracker)
+        and tracker.source in touched
+        and tracker.fake.requires_grad
+        and not read_unasked(value, "requires_grad")
+        for value, tracker in wrapper.list_wrapped_objects()
+        if isinstance(value, torch.Tensor)
+    )
 
 
 def _tensors(wrapper: Wrapper) -> dict[Source | None, torch.Tensor]:

@@ -374,7 +374,8 @@ class EntryBuilder:
         guards = GuardSet([Guard.relation(state, Reason("torch's global state", None))])
         guards.update(drop_made(trace.tx.guards.items) if trace.tx.changes.moved else trace.tx.guards)
         guards.update(distinct_objects(trace.tx.changes, trace.wrapper))
-        guards.update(distinct_storages(graph, trace.wrapper, self.options.backend))
+        counted = trace.recorder.writes.are_counted
+        guards.update(distinct_storages(graph, trace.wrapper, self.options.backend, are_counted=counted))
         guards.update(distinct_contents(graph, trace.tx.changes, trace.wrapper))
         guards.update(leaf_states(graph, trace.wrapper))
         guards.update(shape_guards)
