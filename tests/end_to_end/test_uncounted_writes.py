@@ -92,3 +92,31 @@ def test_inputs_of_one_memory(kind: str, body: str) -> None:
         return found
 
     assert observe(frontend.compile(namespace["f"], backend="aot_eager")) == observe(namespace["f"])
+
+
+OTHERS = {
+    "numpy": "p.detach().numpy()[:] = 7.0; return p * 2",
+    "numpy's operator": "a = p.detach().numpy(); a += 1; return p * 2",
+    "numpy's out": "a = p.detach().numpy(); np.add(a, a, out=a); return p * 2",
+    "behind a use": "y = (p * q).sum(); p.detach().numpy()[0] = 7.0; return y",
+    "from numpy": "torch.from_numpy(p.detach().numpy()).add_(1); return p * 2",
+    "swapped": "torch.utils.swap_tensors(p, torch.nn.Parameter(q.clone())); return q * 2",
+    "counted": "p.detach().add_(1); return q * 2",
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_writes_past_the_tensor(name: str, backend: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"import numpy as np, torch\ndef f(p, q):\n    {OTHERS[name]}", namespace)  # noqa: S102
+
+    def observe(call: Callable[..., Any]) -> list[object]:
+        p, q, found = nn.Parameter(torch.ones(2)), torch.ones(2, requires_grad=True), list[object]()
+        for _ in range(2):
+            result = call(p, q)
+            found += [p._version, q._version, p.tolist(), result.tolist()]
+        result.sum().backward()
+        return [*found, None if q.grad is None else q.grad.tolist()]
+
+    assert observe(frontend.compile(namespace["f"], backend=backend)) == observe(namespace["f"])

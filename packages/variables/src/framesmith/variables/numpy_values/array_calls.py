@@ -116,6 +116,8 @@ def run(tx: TraceContext, form: str, what: object, args: Arguments, kwargs: Keyw
         for array in arrays:
             array.tensor(tx)  # from the numbers before the write
         expected = array_nodes.ask_numpy(in_numpy, *likes)
+        args = [_uncounted(tx, one) for one in args]
+        kwargs = {name: _uncounted(tx, value) for name, value in kwargs.items()}
     kind = str(getattr(getattr(expected, "dtype", None), "kind", "-"))
     if what in _DIVIDES and kind in "iub":
         raise GraphBreak(NUMPY_CALL, f"{_name_of(what)} of integers, which numpy may refuse or warn of")
@@ -174,6 +176,15 @@ def _apart_from(tx: TraceContext, target: Tracker, value: Tracker) -> Tracker:
     copied = wrap_result(tx, call_node(tx, torch.clone, (tensor.graph_node(tx),)))
     assert isinstance(copied, TensorTracker)
     return ArrayTracker(value.cls, copied, value.like(tx))
+
+
+def _uncounted(tx: TraceContext, value: Tracker) -> Tracker:
+    """An array over the same memory: what numpy writes is counted by no tensor, nor is what is written to `data`."""
+    if not isinstance(value, ArrayTracker) or value.is_scalar:
+        return value
+    data = wrap_result(tx, call_node(tx, getattr, (value.tensor(tx).graph_node(tx), "data")))
+    assert isinstance(data, TensorTracker)
+    return ArrayTracker(value.cls, data, value.like(tx))
 
 
 def _check_range(tx: TraceContext, arrays: Sequence[ArrayTracker], trackers: Arguments) -> None:

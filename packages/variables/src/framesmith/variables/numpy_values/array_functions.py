@@ -12,7 +12,7 @@ from framesmith.variables.core import Constant, TraceContext, Tracker
 from framesmith.variables.core.registry import Priority
 from framesmith.variables.core.rows import Rows
 from framesmith.variables.core.table import callable_name
-from framesmith.variables.graph_nodes.results import check_no_mode
+from framesmith.variables.graph_nodes.results import call_node, check_no_mode, wrap_result
 from framesmith.variables.numpy_values.array_calls import run
 from framesmith.variables.numpy_values.array_nodes import NUMPY_CALL, make_example_array, numpy, of_numpy
 from framesmith.variables.numpy_values.numpy_arrays import ArrayTracker
@@ -70,8 +70,8 @@ def from_numpy(tx: TraceContext, array: Tracker, /) -> Tracker:
         raise GraphBreak(TENSOR_INTERNALS, "torch.from_numpy()")
     if array.is_read_only:
         raise GraphBreak(NUMPY_CALL, "torch.from_numpy() of a read-only array, which torch warns of")
-    # `detach` makes another tensor object over the memory; `from_numpy` itself takes no tensor.
-    return graph_call(tx, "detach", (array.tensor(tx),), {})
+    # `data` makes another tensor over the memory, with a version counter of its own; `from_numpy` itself takes no tensor.
+    return wrap_result(tx, call_node(tx, getattr, (array.tensor(tx).graph_node(tx), "data")))
 
 
 @ROWS.entry(TENSOR_SOURCES, ArrayTracker)

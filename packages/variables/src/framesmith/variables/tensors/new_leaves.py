@@ -1,6 +1,6 @@
 """New leaves: each call of the entry makes one before the graph, and the graph copies its first value into it.
 
-    p = nn.Parameter(torch.ones(3))     entry: p = new_leaf(...)     graph: ones = torch.ones(3); p.copy_(ones), without gradients
+    p = nn.Parameter(torch.ones(3))     entry: p = new_leaf(...)     graph: ones = torch.ones(3); p.data.copy_(ones), without gradients
 
 A leaf has to be a real one before anything is computed from it, under every backend, so it is an input of the graph. In eager it has
 the memory of the tensor that it is made of. That cannot be told from a copy as long as the program does nothing more with that
@@ -67,13 +67,15 @@ def make_leaf(
 
 
 def _copy(tx: TraceContext, leaf: fx.Node, data: fx.Node) -> fx.Node:
+    # Through `data` the version counter of the leaf does not count it: in eager nothing is written.
+    memory = call_node(tx, getattr, (leaf, "data"))
     # A switch that turns nothing would be a node for nothing.
     if not torch.is_grad_enabled():
-        return call_node(tx, "copy_", (leaf, data))
-    # Autograd refuses a write in place to a leaf that requires a gradient.
+        return call_node(tx, "copy_", (memory, data))
+    # The memory is to get no history.
     call_node(tx, _SET_GRAD, (False,))
     try:
-        return call_node(tx, "copy_", (leaf, data))
+        return call_node(tx, "copy_", (memory, data))
     finally:
         call_node(tx, _SET_GRAD, (True,))
 
