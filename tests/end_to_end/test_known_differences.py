@@ -307,3 +307,14 @@ def test_memory_that_changed_behind_the_back_of_autograd() -> None:
         return (p.cos().cos() * q).sum()
 
     assert not gradient(frontend.compile(run, backend="inductor")).equal(gradient(run))
+
+
+def test_the_version_of_a_result_that_was_written_to() -> None:
+    def run(x: torch.Tensor) -> torch.Tensor:
+        z = x * 1
+        z.t()[0] = 5.0
+        return z
+
+    x = torch.ones(2, 2, requires_grad=True)
+    assert eager(run)(x)._version == 1
+    assert aot(run)(x)._version == 0
