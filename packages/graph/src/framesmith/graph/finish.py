@@ -65,7 +65,7 @@ from framesmith.graph.passes.verify import verify
 from framesmith.graph.python_numbers.plain_numbers import use_plain_numbers
 from framesmith.graph.replacing_backends import OperationsReplaced, Reliance
 from framesmith.graph.running.captured_module import CapturedModule, run_form
-from framesmith.graph.running.failures import Failures
+from framesmith.graph.running.failures import Failures, Replay
 from framesmith.graph.running.module_calls import make_plain
 from framesmith.graph.shapes.shape_env import ShapeEnvAdapter
 from framesmith.guards.sources.base import Source
@@ -346,11 +346,12 @@ def adapt_call(
     """What a backend made, as an entry calls it: with a tuple for its result, with inputs of subclasses, with the views that
     autograd forbids to write to, with the gradients and the version counters that eager gives. `versions`: see `Inputs`."""
     made = returns_tuple(call, module, options.backend_name)
-    if getattr(call, "__self__", None) is not module:
+    # `Replay` runs the captured operations too, or gives what they gave and have counted before one of them raised
+    if getattr(call, "__self__", None) is not module and not isinstance(options.backend, Replay):
         made = drop_absent(made, find_reached(module.graph, used, written))
         kinds = find_forbidden_views(module.graph)
         made = restore_forbidden_views(made, kinds) if kinds else made
-        made = count_as_eager(made, used, touched, versions)
+        made = count_as_eager(made, used, touched, versions, takes_back=not options.runs_as_captured)
     return on_plain_tensors(made, module, used)
 
 

@@ -14,7 +14,7 @@ import torch._guards
 from torch import fx
 
 from framesmith.graph import finish as finishing
-from framesmith.graph.backends.data_stores import take_stores, with_stand_ins
+from framesmith.graph.backends.data_stores import take_stores, with_data, with_stand_ins
 from framesmith.graph.backends.dead_histories import detach_dead, restore_histories
 from framesmith.graph.backends.inference_results import as_inference_tensors
 from framesmith.graph.backends.sizes_of_views import add_sizes_of_views
@@ -290,11 +290,11 @@ class Recorder:
             self._erase(body, before)
             raise
         node = body.append(op, target, tuple(own), own_kwargs)
-        # Arithmetic on numbers is recorded on demand, in a second trace maybe elsewhere: it gets an odd number, see STEP.
-        is_number = not (tensors or more) and (is_symbolic(result) or isinstance(result, int | float))
+        # Recorded on demand, in a second trace elsewhere or not at all: arithmetic on numbers, a stand-in. It gets an odd number, see STEP.
+        is_odd = not (tensors or more) and (is_symbolic(result) or isinstance(result, int | float))
         node.meta.update({EXAMPLE: result, IMPURE: impure})
         self.has_changes = self.has_changes or changes(node)
-        self._complete(body, node, is_number, stack, modules)
+        self._complete(body, node, is_odd or target is with_data, stack, modules)
         if self._world.env.pending_fresh_unbacked_symbols:
             self._symbols.bind_invented(node, result)
         return node
@@ -314,12 +314,12 @@ class Recorder:
         return copy
 
     def _complete(
-        self, body: Subgraph, node: fx.Node, is_number: bool, stack: UserStack, modules: ModuleStack | None
+        self, body: Subgraph, node: fx.Node, is_odd: bool, stack: UserStack, modules: ModuleStack | None
     ) -> None:
         """Give a new operation with its result the rest of its metadata, and note what it does beyond computing."""
         meta = node.meta
-        meta[STEP] = self.step, 2 * self._count - is_number
-        self._count += not is_number
+        meta[STEP] = self.step, 2 * self._count - is_odd
+        self._count += not is_odd
         if meta[IMPURE]:
             self.writes.note(node)
         if self.has_changes and self.fallible is not None and body is self._root:

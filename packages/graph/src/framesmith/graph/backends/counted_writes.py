@@ -1,6 +1,7 @@
 """Version counters of inputs that a graph writes to: eager counts each write, and none through `data` or to the statistics of a normalization.
 
-AOTAutograd copies the new content into the input at the end, which counts once or twice. By the counter a backward pass is refused.
+AOTAutograd copies the new content into the input at the end, which counts once or twice, and counts once before a graph that raises then. By
+the counter a backward pass is refused.
 """
 
 from collections import Counter
@@ -18,9 +19,11 @@ def count_as_eager(
     used: Sequence[Input],
     touched: Collection[Source],
     versions: Mapping[Source, int],
+    *,
+    takes_back: bool,
 ) -> Callable[..., tuple[object, ...]]:
     """The call, which takes the values of the inputs in `used`; behind it the counters of those in `touched` are what they are in eager: the fakes were
-    written to as often. `versions`: what their counters were at first."""
+    written to as often. `versions`: what their counters were at first; `takes_back`: a call that raises has written to none so far."""
     fakes = {
         place: entry.example
         for place, entry in enumerate(used)
@@ -40,7 +43,12 @@ def count_as_eager(
     def run(*values: object) -> tuple[object, ...]:
         tensors = [value for place in places if isinstance(value := values[place], torch.Tensor)]
         before = [tensor._version for tensor in tensors]
-        results = call(*values)
+        try:
+            results = call(*values)
+        except BaseException:
+            if takes_back:
+                torch._C._autograd._unsafe_set_version_counter(tuple(tensors), tuple(before))
+            raise
         added = counts.values() if are_apart else _add_up(tensors, counters, counts.values())
         after = [version + count for version, count in zip(before, added, strict=True)]
         torch._C._autograd._unsafe_set_version_counter(tuple(tensors), tuple(after))

@@ -24,6 +24,7 @@ from framesmith.graph.inputs.writes import Writes
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.operations.random_draws import checkpoint_with_random_numbers
 from framesmith.graph.replacing_backends import Reliance
+from framesmith.graph.running.failures import STEP
 
 STORED: Final = "framesmith_stored"
 """The key in the `meta` of a module under which there are the names of what gets new data behind it."""
@@ -31,16 +32,21 @@ _CHECKPOINTS: Final = (tag_activation_checkpoint, checkpoint_with_random_numbers
 
 
 def _store_in_graph(graph: fx.Graph, stores: Stores, stand_ins: Mapping[object, fx.Node]) -> None:
-    """Put the stores into a graph again, that runs as it was captured: before what stood for their tensors, which is the tensors then."""
-    behind = dict[fx.Node, fx.Node]()
-    for tensor, value, meta in reversed(stores):
+    """Put the stores into a graph again, that runs as it was captured: each where the program makes it, since what comes behind may raise."""
+    for tensor, value, meta in stores:
+        with graph.inserting_before(_first_behind(graph, meta)):
+            graph.call_function(setattr, (tensor, "data", value)).meta.update(meta)
         stand_in = stand_ins.get((tensor, value))
-        with graph.inserting_before(stand_in or behind.get(tensor, graph.output_node())):
-            behind[tensor] = graph.call_function(setattr, (tensor, "data", value))
-            behind[tensor].meta.update(meta)
         if stand_in is not None:
             stand_in.replace_all_uses_with(tensor)
             graph.erase_node(stand_in)
+
+
+def _first_behind(graph: fx.Graph, meta: Mapping[str, object]) -> fx.Node:
+    """The first node that was recorded behind an operation with this metadata."""
+    number = cast(tuple[int, int], meta[STEP])[1]
+    behind = (node for node in graph.nodes if node.meta.get(STEP, (-1, -1))[1] > number)
+    return next(behind, graph.output_node())
 
 
 def _keep_memory(graph: fx.Graph, memory: int) -> None:

@@ -38,7 +38,8 @@ from framesmith.graph.running.draws import Draws
 
 STEP: Final = "framesmith_step"
 """In `meta` of a node: (the step of the trace at which it was recorded, its number among the recorded operations). The
-numbers of operations are even; an odd one belongs to arithmetic on numbers, which another trace may record elsewhere."""
+numbers of operations are even; an odd one belongs to arithmetic on numbers, which another trace may record elsewhere, or to what stands
+for a tensor that gets other data (`data_stores`), which one for a backend that runs the captured operations does not record."""
 
 Known = Mapping[int, object]
 _STAND_INS: Final = (FakeTensor, FunctionalTensor)
