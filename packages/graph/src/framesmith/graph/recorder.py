@@ -39,7 +39,7 @@ from framesmith.graph.inputs.inputs import (
     find_written_inputs,
     is_jagged,
     make_input,
-    refuse_inference_leaf,
+    refuse_without_fake,
 )
 from framesmith.graph.inputs.storage_offsets import StorageOffsets
 from framesmith.graph.inputs.verify_numbers import verify_numbers
@@ -194,7 +194,7 @@ class Recorder:
             return known.node
         if type(value) not in PLAIN_TENSORS and getattr(value, "fake_mode", None) is self._world.mode:
             raise RecorderMisuse(f"{source.text()} is a fake tensor of this very recording, not an input")
-        refuse_inference_leaf(value, source, self._reliance)
+        refuse_without_fake(value, source, self._reliance)
         if self.has_wrappers:
             with self.pause_recording(), torch._C.DisableTorchFunctionSubclass():
                 check_wrappers(self._inputs, value, source.text(), self._reliance)

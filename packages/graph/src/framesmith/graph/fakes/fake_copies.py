@@ -182,8 +182,8 @@ def gradient_apart(value: torch.Tensor) -> torch.Tensor | None:
 
 def is_former_view(value: torch.Tensor) -> bool:
     """Whether a tensor, to torch a view, was given another memory than that of its base, as `module.double()` does with gradients
-    by `gradient.data = ...`. One that requires a gradient by itself is left to torch."""
-    if not value._is_view() or value.requires_grad or type(value) is not torch.Tensor:
+    by `gradient.data = ...`."""
+    if not value._is_view() or type(value) is not torch.Tensor:
         return False
     base = value._base
     return (

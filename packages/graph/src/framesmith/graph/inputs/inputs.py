@@ -14,9 +14,10 @@ from torch import fx
 from torch.autograd.graph import Node
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, UNSUPPORTED_SUBCLASS
+from framesmith.graph.breaks.break_kinds import BACKEND_LIMIT, FAKE_INPUT, UNSUPPORTED_SUBCLASS
 from framesmith.graph.breaks.breaks import GraphBreak
 from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.fakes.fake_copies import is_former_view
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.options import is_symbolic
 from framesmith.graph.replacing_backends import Reliance
@@ -285,9 +286,14 @@ def memories(value: torch.Tensor) -> Iterator[int]:
         yield part.untyped_storage()._cdata
 
 
-def refuse_inference_leaf(value: torch.Tensor, source: Source, reliance: Reliance) -> None:
+def refuse_without_fake(value: torch.Tensor, source: Source, reliance: Reliance) -> None:
     """Raise GraphBreak for a leaf made in inference mode: AOTAutograd can make no fake of it, and an ordinary tensor in its
-    place would have views with a history, where its own have none."""
+    place would have views with a history, where its own have none; and for a view that was given other data and requires a gradient,
+    whose history goes on being that of a part of its base."""
+    if value.requires_grad and is_former_view(value):
+        raise GraphBreak(
+            FAKE_INPUT, f"{source.text()}, a view that was given other data and requires a gradient"
+        )
     if value.requires_grad and value.is_inference() and not reliance.ask():
         said = "which requires a gradient and was made in inference mode"
         raise GraphBreak(BACKEND_LIMIT, f"{source.text()}, {said}")
