@@ -100,7 +100,8 @@ def of_two(p, q, x, log):
     old = p.data, q.data
     p.data, q.data = q.data * 1, p.data * 3
     y = p * x
-    assert x.sum() < 4, "too much"
+    if x.sum() > 4:
+        raise ValueError(2)
     p.data = old  # refused: no tensor
     return y
 
@@ -150,7 +151,7 @@ def test_exceptions(function: Callable[..., Tensor], backend: str) -> None:
                 result = call(p, q, x, log)
                 result.pow(2).sum().backward()
                 found.append(result.detach().clone())
-            except (ValueError, AssertionError, TypeError, torch.linalg.LinAlgError) as error:
+            except (ValueError, TypeError, torch.linalg.LinAlgError) as error:
                 found += [type(error), str(error)[:20]]
             found += [one.detach().clone() for one in (p, q)] + [p.grad, q.grad, x.grad]
             found += [p._version, q._version, list(log)]
