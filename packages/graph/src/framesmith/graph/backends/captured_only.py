@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from torch import fx
 
+from framesmith.graph.backends.detached_views import returns_detached_views
 from framesmith.graph.backends.detached_writes import writes_past_histories, writes_unseen
 from framesmith.graph.backends.empty_operands import REFUSING_EMPTY, has_empty_operands
 from framesmith.graph.backends.forbidden_views import has_outdated_views
@@ -151,6 +152,10 @@ def why_captured(
         (
             "a result has the memory of an input, and a history of its own",
             lambda: has.has_effects and has.has_gradients and returns_own_histories(graph, used),
+        ),
+        (
+            "a view with a history is returned, and detached from it as well",
+            lambda: has.has_gradients and returns_detached_views(graph, used),
         ),
         (
             "a view with a history is returned, and the graph begins without gradients",
