@@ -55,3 +55,21 @@ def test_data_of_a_view(body: str, mode: str, backend: str) -> None:
         exec(f"def f(p, s, x):\n    {MODES[mode]}: {view}; {BODIES[body]}", namespace)  # noqa: S102
         compiled = frontend.compile(namespace["f"], backend=backend)
         Comparison().same(observe(namespace["f"]), observe(compiled), name)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_writes_to_a_view_whose_base_got_other_data(backend: str) -> None:
+    def run(p: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        b = x * 2
+        b.add_(1)
+        c = b.view(-1)
+        b.data = torch.ones(2)
+        c.add_(1)
+        return b * p
+
+    def gradient(call: Callable[..., torch.Tensor]) -> object:
+        p = torch.ones(2, requires_grad=True)
+        call(p, torch.ones(2)).sum().backward()
+        return p.grad
+
+    Comparison().same(gradient(run), gradient(frontend.compile(run, backend=backend)), "gradient")

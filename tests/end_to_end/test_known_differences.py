@@ -195,6 +195,20 @@ def test_gradients_of_what_is_overwritten() -> None:
     assert found is not None and not found.any()
 
 
+def test_version_counters_of_results() -> None:
+    def written(x: torch.Tensor) -> torch.Tensor:
+        return (x * 2).add_(1)
+
+    def stored(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y.add_(1)
+        y.data = torch.ones(2)
+        return y.add_(1)
+
+    assert [eager(run)(torch.ones(2))._version for run in (written, stored)] == [1, 2]
+    assert [aot(run)(torch.ones(2))._version for run in (written, stored)] == [0, 1]
+
+
 def test_operators_that_raise() -> None:
     def calls(wrap: Function) -> int:
         def run(x: torch.Tensor) -> str:

@@ -6,6 +6,7 @@ Each question looks at a closed graph and the inputs that it uses. A backend tha
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, TypeAlias
 
+import torch
 from torch import fx
 
 from framesmith.graph.backends.detached_views import returns_detached_views
@@ -41,6 +42,7 @@ from framesmith.graph.backends.written_reads import (
 )
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.environment.dual_levels import differentiates_in_levels
+from framesmith.graph.fakes.fake_copies import is_former_view
 from framesmith.graph.fakes.real_strides import OTHER_STRIDES
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.operations.data_errors import CHANGES_FORM
@@ -152,6 +154,13 @@ def why_captured(
         (
             "a result has the memory of an input, and a history of its own",
             lambda: has.has_effects and has.has_gradients and returns_own_histories(graph, used),
+        ),
+        (
+            "an input is a view that has other memory than its base, which counts its writes, and something is written to",
+            lambda: (
+                has.has_effects
+                and any(isinstance(one.value, torch.Tensor) and is_former_view(one.value) for one in used)
+            ),
         ),
         (
             "a view with a history is returned, and detached from it as well",
