@@ -62,6 +62,7 @@ HISTORY_ASKED: Final = "framesmith_history_asked"
 _SWITCH: Final = ("_set_grad_enabled",)
 
 _Occurs: TypeAlias = Callable[[GraphContents], object]
+_Question: TypeAlias = tuple[str, Callable[[], bool]]
 _OF_GRAPHS: Final[tuple[tuple[str, _Occurs, Callable[[fx.Graph], bool]], ...]] = (
     (
         "an operation writes to memory that it reads in another place",
@@ -145,7 +146,7 @@ def why_captured(
         if occurs(has) and holds(graph):
             return reason
     touched = find_touched_sources(graph, used, written) if has.has_effects else written
-    questions: tuple[tuple[str, Callable[[], bool]], ...] = (
+    questions: tuple[_Question, ...] = (
         ("inputs share memory, and one is written to", lambda: overlap_unseen(used, touched)),
         (
             "inputs share memory, one is written to, and a view of one is returned",
@@ -155,21 +156,7 @@ def why_captured(
             "a result has the memory of an input, and a history of its own",
             lambda: has.has_effects and has.has_gradients and returns_own_histories(graph, used),
         ),
-        (
-            "an input is a view that has other memory than its base, which counts its writes, and something is written to",
-            lambda: (
-                has.has_effects
-                and any(isinstance(one.value, torch.Tensor) and is_former_view(one.value) for one in used)
-            ),
-        ),
-        (
-            "a view with a history is returned, and detached from it as well",
-            lambda: has.has_gradients and returns_detached_views(graph, used),
-        ),
-        (
-            "a view with a history is returned, and the graph begins without gradients",
-            lambda: has.has_gradients and not start.grad and returns_recorded_views(graph),
-        ),
+        *_of_views(graph, used, start, has),
         (
             "a weight is written to while autocast goes on with its copy",
             lambda: has.has_effects and reads_old_copies(graph, used, start),
@@ -220,3 +207,25 @@ def why_captured(
         ),
     )
     return next((reason for reason, holds in questions if holds()), None)
+
+
+def _of_views(
+    graph: fx.Graph, used: Sequence[Input], start: Ambient, has: GraphContents
+) -> tuple[_Question, ...]:
+    return (
+        (
+            "an input is a view that has other memory than its base, which counts its writes, and something is written to",
+            lambda: (
+                has.has_effects
+                and any(isinstance(one.value, torch.Tensor) and is_former_view(one.value) for one in used)
+            ),
+        ),
+        (
+            "a view with a history is returned, and detached from it as well",
+            lambda: has.has_gradients and returns_detached_views(graph, used),
+        ),
+        (
+            "a view with a history is returned, and the graph begins without gradients",
+            lambda: has.has_gradients and not start.grad and returns_recorded_views(graph),
+        ),
+    )
