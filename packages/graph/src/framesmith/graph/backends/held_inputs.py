@@ -10,7 +10,7 @@ data, of which AOTAutograd has saved something that was computed from the old on
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias, cast, final
+from typing import Final, Protocol, TypeAlias, cast, final
 
 import torch
 from torch.autograd.graph import Node
@@ -23,6 +23,25 @@ _Path: TypeAlias = tuple[int, ...]
 """A result, and from its operation on the places among the next ones."""
 _Held: TypeAlias = tuple[torch.Tensor, int]
 """What is saved, and its version."""
+
+
+class _Saved(Protocol):
+    """torch's place of one tensor that is saved."""
+
+    def register_hooks(
+        self, hold: Callable[[torch.Tensor], _Held], read: Callable[[_Held], torch.Tensor], /
+    ) -> None:
+        """Have the tensor held by what `hold` gives, until `read` is called with that."""
+
+
+class _Operation(Protocol):
+    """An operation in a history that says what it has saved."""
+
+    saved_tensors: Sequence[torch.Tensor]
+    _raw_saved_tensors: Sequence[_Saved]
+
+    def register_prehook(self, check: Callable[[object], None], /) -> object:
+        """Have `check` called with the gradients before the operation is differentiated."""
 
 
 def _hold(saved: torch.Tensor) -> _Held:
@@ -75,8 +94,8 @@ class HeldInputs:
             self._found = self._find(values, results)
         for one in self._found:
             node = _follow(one.path, results)
-            saved = [] if node is None else node._raw_saved_tensors
-            if len(saved) != one.length:
+            saved = () if node is None else node._raw_saved_tensors
+            if node is None or len(saved) != one.length:
                 # another graph has run: a backend may choose by the inputs
                 self._found = None
                 return
@@ -134,7 +153,7 @@ def _is_read_itself(reads: Reads) -> bool:
     return Reads.TENSOR in reads and not reads & (Reads.VIEWS | Reads.VALUE)
 
 
-def _operations(values: Sequence[object], results: Sequence[object]) -> Iterator[tuple[_Path, Any]]:
+def _operations(values: Sequence[object], results: Sequence[object]) -> Iterator[tuple[_Path, _Operation]]:
     """Those of AOTAutograd between the inputs and the results."""
     ends = {_last(value) for value in values if isinstance(value, torch.Tensor)}
     todo: list[tuple[_Path, Node | None]] = [
@@ -146,7 +165,7 @@ def _operations(values: Sequence[object], results: Sequence[object]) -> Iterator
             continue
         ends.add(node)
         if node.name() == _COMPILED:
-            yield path, node
+            yield path, cast(_Operation, node)
         todo += [((*path, place), one) for place, (one, _) in enumerate(node.next_functions)]
 
 
@@ -157,10 +176,10 @@ def _last(tensor: torch.Tensor) -> Node | None:
         return None
 
 
-def _follow(path: _Path, results: Sequence[object]) -> Any:
+def _follow(path: _Path, results: Sequence[object]) -> _Operation | None:
     """The operation at the end of a path; None where it is no longer there."""
     node = _last(cast(torch.Tensor, results[path[0]]))
     for place in path[1:]:
         following = () if node is None else node.next_functions
         node = following[place][0] if place < len(following) else None
-    return node if node is not None and node.name() == _COMPILED else None
+    return cast(_Operation, node) if node is not None and node.name() == _COMPILED else None
