@@ -19,6 +19,8 @@ from framesmith.graph.backends.saved_operands import Owner, Reads, check_version
 
 _COMPILED: Final = "CompiledFunctionBackward"
 """The operation in the history of what AOTAutograd's graphs return."""
+_MOST_SEARCHES: Final = 3
+"""So often it is looked for: a backend that runs the captured operations has none, and their history is long."""
 _Path: TypeAlias = tuple[int, ...]
 """A result, and from its operation on the places among the next ones."""
 _Held: TypeAlias = tuple[torch.Tensor, int]
@@ -71,7 +73,8 @@ class HeldInputs:
     def __init__(self, reads: Mapping[int, Reads]) -> None:
         self._reads = {place: one for place, one in reads.items() if not _is_read_itself(one)}
         self._needed = [place for place, one in reads.items() if Reads.TENSOR in one]
-        self._found: list[_Saving] | None = None
+        self._found: list[_Saving] = []
+        self._searches = 0
 
     def around(self, call: Callable[..., tuple[object, ...]]) -> Callable[..., tuple[object, ...]]:
         """The call of the graph, behind which what it saved is held."""
@@ -80,25 +83,24 @@ class HeldInputs:
 
         def run(*values: object) -> tuple[object, ...]:
             results = call(*values)
-            if self._found != [] and torch.is_grad_enabled():
+            # hooks of the program get what is saved, and there is one pair of hooks for each
+            if torch._C._autograd._top_saved_tensors_default_hooks(True) is None:
                 self._hold_in(values, results)
             return results
 
         return run
 
     def _hold_in(self, values: Sequence[object], results: Sequence[object]) -> None:
-        # hooks of the program get what is saved, and there is one pair of hooks for each
-        if torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
-            return
-        if self._found is None:
+        nodes = [one.find(results) for one in self._found]
+        if self._searches < _MOST_SEARCHES and (not nodes or None in nodes):
+            # in the first call, and where another graph has run: a backend may choose by the inputs
+            self._searches += 1
             self._found = self._find(values, results)
-        for one in self._found:
-            node = _follow(one.path, results)
-            saved = () if node is None else node._raw_saved_tensors
-            if node is None or len(saved) != one.length:
-                # another graph has run: a backend may choose by the inputs
-                self._found = None
-                return
+            nodes = [one.find(results) for one in self._found]
+        for one, found in zip(self._found, nodes, strict=True):
+            if found is None:
+                continue
+            node, saved = found
             for index, place in one.held:
                 saved[index].register_hooks(_hold, self._reader(place, values))
             if one.checked:
@@ -110,7 +112,7 @@ class HeldInputs:
             return _read
         return partial(_read_of, Owner(cast(torch.Tensor, values[place]), Reads.TENSOR))
 
-    def _find(self, values: Sequence[object], results: Sequence[object]) -> "list[_Saving]":
+    def _find(self, values: Sequence[object], results: Sequence[object]) -> list["_Saving"]:
         held = {id(values[place]): place for place in self._reads}
         needed = {id(values[place]): place for place in self._needed}
         found = list[_Saving]()
@@ -139,6 +141,19 @@ class _Saving:
     length: int
     held: Sequence[tuple[int, int]]
     checked: list[int]
+
+    def find(self, results: Sequence[object]) -> tuple[_Operation, Sequence[_Saved]] | None:
+        """The operation of another call, and what it saved; None where another graph has run."""
+        last = results[self.path[0]]
+        node = _last(last) if isinstance(last, torch.Tensor) else None
+        for place in self.path[1:]:
+            following = () if node is None else node.next_functions
+            node = following[place][0] if place < len(following) else None
+        if node is None or node.name() != _COMPILED:
+            return None
+        operation = cast(_Operation, node)
+        saved = operation._raw_saved_tensors
+        return (operation, saved) if len(saved) == self.length else None
 
 
 def _check(owners: Sequence[Owner], gradients: object) -> None:
@@ -174,12 +189,3 @@ def _last(tensor: torch.Tensor) -> Node | None:
         return tensor.grad_fn
     except RuntimeError:  # a view that autograd refuses to differentiate
         return None
-
-
-def _follow(path: _Path, results: Sequence[object]) -> _Operation | None:
-    """The operation at the end of a path; None where it is no longer there."""
-    node = _last(cast(torch.Tensor, results[path[0]]))
-    for place in path[1:]:
-        following = () if node is None else node.next_functions
-        node = following[place][0] if place < len(following) else None
-    return cast(_Operation, node) if node is not None and node.name() == _COMPILED else None

@@ -155,7 +155,7 @@ class StoresBehind:
         names = tuple(writes.name_of(tensor) for tensor, _, _ in stores)
         self.meta: Mapping[str, object] = {STORED: names} if names else {}
         ends = tensors_of([*(entry.node for entry in used), *_results_of(graph)])
-        has_history = torch.is_grad_enabled() and any(one.requires_grad and not one.is_leaf for one in ends)
+        has_history = any(one.requires_grad and not one.is_leaf for one in ends)
         may_store = writes.is_store_next or writes.may_store_later
         has_gradients = may_store and any(one.requires_grad for one in tensors_of(graph.nodes))
         self._is_planned = bool(stores) or (has_gradients and not reliance.ask())
