@@ -9,6 +9,7 @@ from torch import fx
 from framesmith.graph.backends.saved_history import Saved, saved_by_nodes
 from framesmith.graph.backends.saved_operands import Reads
 from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.fakes.histories import no_guards
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 
 
@@ -16,16 +17,17 @@ from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 class SavedReads:
     """What the operations of a graph save of which a backward pass from any of the `ends` may read something."""
 
-    def __init__(self, graph: fx.Graph, ends: Iterable[torch.Tensor]) -> None:
+    def __init__(self, graph: fx.Graph, ends: Sequence[torch.Tensor]) -> None:
         self._by_memory: dict[int, list[tuple[fx.Node, Saved]]] = {}
         self._is_known = True
         self.ids: set[int] = set()
         """Of all tensors that are saved."""
-        for node, saved in saved_by_nodes(graph, ends):
-            self._is_known &= saved.is_known
-            self.ids.update(map(id, saved.tensors))
-            for memory in set(map(storage_of, saved.tensors)):
-                self._by_memory.setdefault(memory, []).append((node, saved))
+        with no_guards(ends):
+            for node, saved in saved_by_nodes(graph, ends):
+                self._is_known &= saved.is_known
+                self.ids.update(map(id, saved.tensors))
+                for memory in set(map(storage_of, saved.tensors)):
+                    self._by_memory.setdefault(memory, []).append((node, saved))
 
     def reads_of(self, node: fx.Node | None, memory: int) -> Reads:
         """What eager saves of the tensor that a node stands for (None: of nothing but its value), and of its value, which have a memory."""

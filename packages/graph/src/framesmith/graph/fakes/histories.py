@@ -113,18 +113,18 @@ def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
     ones = [torch.ones_like(output) for output in outputs]
     try:
         # its report goes to the standard error stream; the text of an error holds sizes, which must not be fixed for it
-        with torch.autograd.set_detect_anomaly(False), _no_guards(outputs[0]):
+        with torch.autograd.set_detect_anomaly(False), no_guards(outputs):
             torch.autograd.grad(outputs, leaves, ones, retain_graph=True, allow_unused=True)
     except Exception as error:
         return str(error)
     return None
 
 
-def _no_guards(fake: torch.Tensor) -> AbstractContextManager[object]:
-    """Nothing that is asked of the symbolic numbers of a fake's trace is decided for its entry."""
-    world = fake.fake_mode.shape_env if isinstance(fake, FakeTensor) else None
-    guarded: AbstractContextManager[object] = nullcontext() if world is None else world.suppress_guards()
-    return guarded
+def no_guards(fakes: Iterable[torch.Tensor]) -> AbstractContextManager[object]:
+    """Nothing that is asked of the symbolic numbers of the fakes' trace is decided for its entry: torch writes sizes into messages."""
+    worlds = (fake.fake_mode.shape_env for fake in fakes if isinstance(fake, FakeTensor))
+    world = next((one for one in worlds if one is not None), None)
+    return nullcontext() if world is None else world.suppress_guards()
 
 
 def has_gaps(leaf: torch.Tensor) -> bool:
