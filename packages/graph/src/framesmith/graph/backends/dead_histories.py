@@ -13,7 +13,7 @@ from typing import Any, NoReturn, cast, final
 import torch
 from torch import fx
 
-from framesmith.graph.fakes.histories import backward_errors, find_leaves
+from framesmith.graph.fakes.histories import backward_errors, find_leaves, has_history
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.operations.purity import IMPURE, is_normalization, may_mutate
@@ -70,7 +70,7 @@ def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, DeadResult]:
     examples = {
         position: example
         for position, node in enumerate(values)
-        if isinstance(example := node.meta[EXAMPLE], torch.Tensor) and _has_history(example)
+        if isinstance(example := node.meta[EXAMPLE], torch.Tensor) and has_history(example)
     }
     positions, errors = list(examples), backward_errors(list(examples.values()))
     found = {
@@ -101,13 +101,6 @@ def _inputs_of(graph: fx.Graph, result: torch.Tensor) -> list[fx.Node]:
         if isinstance(fake := node.meta[EXAMPLE], torch.Tensor)
         and not leaves.isdisjoint(id(leaf) for leaf in find_leaves([fake]))
     ]
-
-
-def _has_history(example: torch.Tensor) -> bool:
-    try:
-        return example.grad_fn is not None
-    except RuntimeError:  # torch fails to say for a view of what has become a leaf; no pass goes through it
-        return False
 
 
 def _writes(node: fx.Node) -> bool:

@@ -19,6 +19,7 @@ from framesmith.graph.backends.held_inputs import HeldInputs
 from framesmith.graph.backends.saved_operands import Reads, Store, save_as_eager
 from framesmith.graph.backends.saved_reads import SavedReads, has_memory, tensors_of
 from framesmith.graph.fakes.execution import storage_of
+from framesmith.graph.fakes.histories import has_history
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.writes import Writes
 from framesmith.graph.nodes.arguments import EXAMPLE
@@ -155,11 +156,11 @@ class StoresBehind:
         names = tuple(writes.name_of(tensor) for tensor, _, _ in stores)
         self.meta: Mapping[str, object] = {STORED: names} if names else {}
         ends = tensors_of([*(entry.node for entry in used), *_results_of(graph)])
-        has_history = any(one.requires_grad and not one.is_leaf for one in ends)
+        is_differentiated = any(map(has_history, ends))
         may_store = writes.is_store_next or writes.may_store_later
         has_gradients = may_store and any(one.requires_grad for one in tensors_of(graph.nodes))
         self._is_planned = bool(stores) or (has_gradients and not reliance.ask())
-        if self._is_planned or (has_history and not reliance.is_certain):
+        if self._is_planned or (is_differentiated and not reliance.is_certain):
             saved = SavedReads(graph, ends)
             self._reads = {entry.node: _reads_of_input(entry.node, saved) for entry in used}
             if self._is_planned:

@@ -120,6 +120,14 @@ def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
     return None
 
 
+def has_history(example: torch.Tensor) -> bool:
+    """Whether an operation made it through which a gradient goes."""
+    try:
+        return example.grad_fn is not None
+    except RuntimeError:  # torch fails to say for a view of what has become a leaf; no pass goes through it
+        return False
+
+
 def no_guards(fakes: Iterable[torch.Tensor]) -> AbstractContextManager[object]:
     """Nothing that is asked of the symbolic numbers of the fakes' trace is decided for its entry: torch writes sizes into messages."""
     worlds = (fake.fake_mode.shape_env for fake in fakes if isinstance(fake, FakeTensor))
