@@ -42,7 +42,8 @@ def test_every_code_block_runs_and_prints_what_the_page_says(name, tmp_path, cap
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_every_code_block_of_the_documents_runs(name, tmp_path) -> None:
     text = (ROOT / name).read_text()
-    if "LIBRARY.define(" in text:  # a process can register an operator once, and another test may have
+    # a process can register an operator once, and another test may have; and none differentiates in a fork of one that has
+    if "LIBRARY.define(" in text or '"aot_eager"' in text:
         page = tmp_path / "page.md"
         page.write_text(text)
         subprocess.run([sys.executable, "-m", "tools.readme", page], check=True, cwd=ROOT)
