@@ -72,10 +72,12 @@ def distinct_storages(
     have decided by what eager says of an input that others share: how often it was written to (`are_counted`: the trace has asked),
     and whether it got a history. Then it is guarded for all backends, and for inputs that the graph does not use.
     """
-    found = _tensors(wrapper)
-    is_seen = bool(graph.touched) and (are_counted or _got_history(graph, wrapper))
-    if not graph.touched or (backend == "eager" and not is_seen):
+    if not graph.touched:
         return []
+    is_seen = are_counted or _got_history(graph, wrapper)
+    if backend == "eager" and not is_seen:
+        return []
+    found = _tensors(wrapper)
     unused = [place for place in found if place is not None and not is_made(place)] if is_seen else ()
     groups: dict[int, list[Source]] = {}
     values: dict[Source, torch.Tensor] = {}
@@ -114,12 +116,9 @@ def _got_history(graph: CompiledSubgraph, wrapper: Wrapper) -> bool:
     """Whether an input requires a gradient since the graph wrote to it, as then do the tensors that it is a view of."""
     touched = set(graph.touched)
     return any(
-        isinstance(tracker, TensorTracker)
-        and tracker.source in touched
-        and tracker.fake.requires_grad
-        and not read_unasked(value, "requires_grad")
+        tracker.source in touched and tracker.fake.requires_grad and not read_unasked(value, "requires_grad")
         for value, tracker in wrapper.list_wrapped_objects()
-        if isinstance(value, torch.Tensor)
+        if isinstance(tracker, TensorTracker)
     )
 
 

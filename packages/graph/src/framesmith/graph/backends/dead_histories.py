@@ -13,7 +13,7 @@ from typing import Any, NoReturn, cast, final
 import torch
 from torch import fx
 
-from framesmith.graph.fakes.histories import backward_errors, find_leaves, has_history
+from framesmith.graph.fakes.histories import backward_errors, find_leaves, last_operation
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.graph.operations.purity import IMPURE, is_normalization, may_mutate
@@ -70,7 +70,7 @@ def detach_dead(graph: fx.Graph, reliance: Reliance) -> dict[int, DeadResult]:
     examples = {
         position: example
         for position, node in enumerate(values)
-        if isinstance(example := node.meta[EXAMPLE], torch.Tensor) and has_history(example)
+        if isinstance(example := node.meta[EXAMPLE], torch.Tensor) and last_operation(example) is not None
     }
     positions, errors = list(examples), backward_errors(list(examples.values()))
     found = {

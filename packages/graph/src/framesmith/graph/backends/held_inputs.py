@@ -16,11 +16,12 @@ import torch
 from torch.autograd.graph import Node
 
 from framesmith.graph.backends.saved_operands import Owner, Reads, check_version
+from framesmith.graph.fakes.histories import last_operation
 
 _COMPILED: Final = "CompiledFunctionBackward"
 """The operation in the history of what AOTAutograd's graphs return."""
 _MOST_SEARCHES: Final = 3
-"""So often it is looked for: a backend that runs the captured operations has none, and their history is long."""
+"""So often it is looked for in vain: a backend that runs the captured operations has none, and their history is long."""
 _Path: TypeAlias = tuple[int, ...]
 """A result, and from its operation on the places among the next ones."""
 _Held: TypeAlias = tuple[torch.Tensor, int]
@@ -74,7 +75,7 @@ class HeldInputs:
         self._reads = {place: one for place, one in reads.items() if not _is_read_itself(one)}
         self._needed = [place for place, one in reads.items() if Reads.TENSOR in one]
         self._found: list[_Saving] = []
-        self._searches = 0
+        self._vain = 0
 
     def around(self, call: Callable[..., tuple[object, ...]]) -> Callable[..., tuple[object, ...]]:
         """The call of the graph, behind which what it saved is held."""
@@ -92,10 +93,10 @@ class HeldInputs:
 
     def _hold_in(self, values: Sequence[object], results: Sequence[object]) -> None:
         nodes = [one.find(results) for one in self._found]
-        if self._searches < _MOST_SEARCHES and (not nodes or None in nodes):
+        if self._vain < _MOST_SEARCHES and (not nodes or None in nodes):
             # in the first call, and where another graph has run: a backend may choose by the inputs
-            self._searches += 1
             self._found = self._find(values, results)
+            self._vain += not self._found
             nodes = [one.find(results) for one in self._found]
         for one, found in zip(self._found, nodes, strict=True):
             if found is None:
@@ -145,7 +146,7 @@ class _Saving:
     def find(self, results: Sequence[object]) -> tuple[_Operation, Sequence[_Saved]] | None:
         """The operation of another call, and what it saved; None where another graph has run."""
         last = results[self.path[0]]
-        node = _last(last) if isinstance(last, torch.Tensor) else None
+        node = last_operation(last) if isinstance(last, torch.Tensor) else None
         for place in self.path[1:]:
             following = () if node is None else node.next_functions
             node = following[place][0] if place < len(following) else None
@@ -170,9 +171,11 @@ def _is_read_itself(reads: Reads) -> bool:
 
 def _operations(values: Sequence[object], results: Sequence[object]) -> Iterator[tuple[_Path, _Operation]]:
     """Those of AOTAutograd between the inputs and the results."""
-    ends = {_last(value) for value in values if isinstance(value, torch.Tensor)}
+    ends = {last_operation(value) for value in values if isinstance(value, torch.Tensor)}
     todo: list[tuple[_Path, Node | None]] = [
-        ((place,), _last(result)) for place, result in enumerate(results) if isinstance(result, torch.Tensor)
+        ((place,), last_operation(result))
+        for place, result in enumerate(results)
+        if isinstance(result, torch.Tensor)
     ]
     while todo:
         path, node = todo.pop()
@@ -182,10 +185,3 @@ def _operations(values: Sequence[object], results: Sequence[object]) -> Iterator
         if node.name() == _COMPILED:
             yield path, cast(_Operation, node)
         todo += [((*path, place), one) for place, (one, _) in enumerate(node.next_functions)]
-
-
-def _last(tensor: torch.Tensor) -> Node | None:
-    try:
-        return tensor.grad_fn
-    except RuntimeError:  # a view that autograd refuses to differentiate
-        return None

@@ -9,6 +9,7 @@ import torch
 from torch import fx
 from torch.autograd.graph import Node
 
+from framesmith.graph.fakes.histories import last_operation
 from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 
 _SAVED: Final = ("_saved_", "saved_tensors")
@@ -57,21 +58,13 @@ def saved_by_nodes(graph: fx.Graph, ends: Iterable[torch.Tensor]) -> Iterator[tu
 
 def _operations_before(tensors: Iterable[torch.Tensor], seen: set[object]) -> Iterator[Node]:
     """All operations in the history of some tensors, but for those that were seen."""
-    todo = [_last_operation(one) for one in tensors]
+    todo = [last_operation(one) for one in tensors]
     while todo:
         operation = todo.pop()
         if operation is not None and operation not in seen:
             seen.add(operation)
             yield operation
             todo += [one for one, _ in operation.next_functions]
-
-
-def _last_operation(tensor: torch.Tensor) -> Node | None:
-    """None too for a view that autograd refuses to differentiate."""
-    try:
-        return tensor.grad_fn
-    except RuntimeError:
-        return None
 
 
 def _saved_of(operation: object) -> Sequence[torch.Tensor]:

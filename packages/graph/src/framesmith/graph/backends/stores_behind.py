@@ -19,7 +19,7 @@ from framesmith.graph.backends.held_inputs import HeldInputs
 from framesmith.graph.backends.saved_operands import Reads, Store, save_as_eager
 from framesmith.graph.backends.saved_reads import SavedReads, has_memory, tensors_of
 from framesmith.graph.fakes.execution import storage_of
-from framesmith.graph.fakes.histories import has_history
+from framesmith.graph.fakes.histories import last_operation
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.writes import Writes
 from framesmith.graph.nodes.arguments import EXAMPLE
@@ -156,7 +156,7 @@ class StoresBehind:
         names = tuple(writes.name_of(tensor) for tensor, _, _ in stores)
         self.meta: Mapping[str, object] = {STORED: names} if names else {}
         ends = tensors_of([*(entry.node for entry in used), *_results_of(graph)])
-        is_differentiated = any(map(has_history, ends))
+        is_differentiated = any(last_operation(one) is not None for one in ends)
         may_store = writes.is_store_next or writes.may_store_later
         has_gradients = may_store and any(one.requires_grad for one in tensors_of(graph.nodes))
         self._is_planned = bool(stores) or (has_gradients and not reliance.ask())

@@ -153,9 +153,12 @@ def _count_in_lists(
     written: Iterable[torch.Tensor], tensors: Sequence[torch.Tensor], versions: Sequence[int]
 ) -> None:
     """Count what was written to tensors in lists, as eager does: fakes do not. `versions`: those of the `tensors` before."""
+    listed = list(written)
+    if not listed:
+        return
     before = dict(zip(map(id, tensors), versions, strict=True))
     uncounted = [
-        one for one in written if not one.is_inference() and one._version == before.get(id(one), one._version)
+        one for one in listed if not one.is_inference() and one._version == before.get(id(one), one._version)
     ]
     for one in uncounted:
         torch.autograd.graph.increment_version(one)

@@ -120,12 +120,12 @@ def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
     return None
 
 
-def has_history(example: torch.Tensor) -> bool:
-    """Whether an operation made it through which a gradient goes."""
+def last_operation(tensor: torch.Tensor) -> Node | None:
+    """The operation that made it, if a gradient goes through that. None too for a view that autograd refuses to differentiate."""
     try:
-        return example.grad_fn is not None
+        return tensor.grad_fn
     except RuntimeError:  # torch fails to say for a view of what has become a leaf; no pass goes through it
-        return False
+        return None
 
 
 def no_guards(fakes: Iterable[torch.Tensor]) -> AbstractContextManager[object]:

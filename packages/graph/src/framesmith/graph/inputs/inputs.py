@@ -290,7 +290,7 @@ def refuse_without_fake(value: torch.Tensor, source: Source, reliance: Reliance)
     """Raise GraphBreak for a leaf made in inference mode: AOTAutograd can make no fake of it, and an ordinary tensor in its
     place would have views with a history, where its own have none; and for a view that was given other data and requires a gradient,
     whose history goes on being that of a part of its base."""
-    if value.requires_grad and is_former_view(value):
+    if type(value) is torch.Tensor and value.requires_grad and is_former_view(value):
         raise GraphBreak(
             FAKE_INPUT, f"{source.text()}, a view that was given other data and requires a gradient"
         )
