@@ -115,10 +115,13 @@ def distinct_storages(
 def _got_history(graph: CompiledSubgraph, wrapper: Wrapper) -> bool:
     """Whether an input requires a gradient since the graph wrote to it, as then do the tensors that it is a view of."""
     touched = set(graph.touched)
+    trackers = (
+        tracker for _, tracker in wrapper.list_wrapped_objects() if isinstance(tracker, TensorTracker)
+    )
     return any(
-        tracker.source in touched and tracker.fake.requires_grad and not read_unasked(value, "requires_grad")
-        for value, tracker in wrapper.list_wrapped_objects()
-        if isinstance(tracker, TensorTracker)
+        one.fake.requires_grad and one.value is not None and not read_unasked(one.value, "requires_grad")
+        for one in trackers
+        if one.source in touched
     )
 
 
