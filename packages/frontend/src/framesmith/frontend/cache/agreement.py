@@ -20,6 +20,7 @@ import torch.distributed as dist
 
 from framesmith.frontend import events
 from framesmith.frontend.build_entry import BuiltEntry, EntryBuilder, Trace
+from framesmith.frontend.cache.racing_threads import build_despite_races
 from framesmith.frontend.cache.specialization import Policy
 from framesmith.frontend.cache.trace_start import ContinuationStart
 from framesmith.frontend.errors import ProcessesDiffer
@@ -133,19 +134,19 @@ def build_in_agreement(builder: EntryBuilder, values: Sequence[object]) -> Built
     """
     settings, policy = current_config(), builder.policy
     if not (settings.enable_compiler_collectives and builder.watch is None and isinstance(policy, Policy)):
-        return builder.build(values)
+        return build_despite_races(builder, values)
     if not builder.options.shares_entries or not _has_others():
-        return builder.build(values)
+        return build_despite_races(builder, values)
     function = function_text(builder.start.code.co_qualname, builder.start.code)
     for _ in range(_MOST_ROUNDS):
         watch = _Exchange(policy, function, _place_of(builder), settings)
         try:
-            return replace(builder, watch=watch).build(values)
+            return build_despite_races(replace(builder, watch=watch), values)
         except _TraceAgain:
             continue
         finally:
             policy.seen = None
-    return builder.build(values)
+    return build_despite_races(builder, values)
 
 
 def _has_others() -> bool:

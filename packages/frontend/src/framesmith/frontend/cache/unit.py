@@ -25,6 +25,7 @@ from framesmith.frontend.cache.agreement import build_in_agreement
 from framesmith.frontend.cache.binding import EntryBinder
 from framesmith.frontend.cache.frame_hooks import without_frame_hook
 from framesmith.frontend.cache.idle_loops import EntryEnd, IdleLoops
+from framesmith.frontend.cache.racing_threads import read_inputs
 from framesmith.frontend.cache.recompile_limit import describe_limit, is_settled, refusal_of, report_limit
 from framesmith.frontend.cache.records import log_unshared, record_entry, record_recompile, record_shared
 from framesmith.frontend.cache.session_state import OwnedSession, SessionState
@@ -204,15 +205,14 @@ class CompiledUnit:
                     entry = self._find_or_make_entry(values, scope)
             except BaseException as error:
                 interruption = self._leave_frames(values, error)
-        if (
-            interruption is not None
-        ):  # outside of the handler, which would be the context of what the frames raise
+        # outside of the handler, which would be the context of what the frames raise
+        if interruption is not None:
             return self._raise_in_frames(interruption, values)
-        # a continuation: what it returns goes to the loop of tail calls that called it
+        entry, inputs = read_inputs(entry, scope, self._get_native_entry)
+        # popped: this frame must not hold what the entry drops. A continuation returns to the loop that called it
         if self._session is None:
-            return entry.function(*scope.values_of(entry.loads))
-        # no name for what was read: this frame is there while `run_tail_calls` runs, and must not hold what the entry drops
-        return run_tail_calls(entry.function(*scope.values_of(entry.loads)))
+            return entry.function(*inputs.pop())
+        return run_tail_calls(entry.function(*inputs.pop()))
 
     @hidden
     def recover(self, failure: GraphFailed, *values: object) -> object:

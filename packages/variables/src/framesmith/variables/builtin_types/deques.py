@@ -333,8 +333,9 @@ def wrap_deque(tx: TraceContext, value: object, source: Source) -> Tracker:
 
     def read() -> list[Tracker]:
         require_specializable(tx, source)
-        tx.guard(source, LengthIs(len(value)))
-        return [lazy(tx, item, Item(source, index)) for index, item in enumerate(value)]
+        items = list(value)  # at once: another thread may change it
+        tx.guard(source, LengthIs(len(items)))
+        return [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)]
 
     return DequeTracker((), value.maxlen, source, value, read)
 

@@ -12,6 +12,17 @@ def keys_in_order(value: dict[object, object]) -> list[object]:
     return list(OrderedDict.__iter__(value) if isinstance(value, OrderedDict) else dict.__iter__(value))
 
 
+def items_in_order(value: dict[object, object]) -> list[tuple[object, object]]:
+    """The items, in the order of `keys_in_order`, read at once: another thread, or the end of an object that a weak dict
+    holds, may change the dict while it is traced."""
+    if not isinstance(value, OrderedDict):
+        return list(dict.items(value))
+    held = {
+        id(key): (key, item) for key, item in list(dict.items(value))
+    }  # a look-up would run the __hash__ of a key
+    return [held[id(key)] for key in keys_in_order(value)]
+
+
 def copies_items(cls: type) -> bool:
     """Whether C code copies the items of a dict subclass directly,
     without calling `keys` and `__getitem__` (CPython: `dict_merge`)."""
@@ -21,10 +32,7 @@ def copies_items(cls: type) -> bool:
 def list_values(value: object) -> object:
     """The values in order. A value whose key is no plain constant has a source that calls this and takes one by its index."""
     assert isinstance(value, dict)
-    if not isinstance(value, OrderedDict):
-        return list(dict.values(value))
-    held = {id(key): item for key, item in dict.items(value)}  # a look-up would run the __hash__ of a key
-    return [held[id(key)] for key in keys_in_order(value)]
+    return [item for _, item in items_in_order(value)]
 
 
 def place_of(source: Source, index: int, key: object, exact: bool) -> Source:

@@ -29,7 +29,7 @@ from framesmith.variables.builtin_types.dict_items import (
     update_pair,
 )
 from framesmith.variables.builtin_types.dict_iterators import KEY_ITERATOR, ORDERED_ITERATOR, DictIterator
-from framesmith.variables.builtin_types.dict_order import copies_items, keys_in_order, place_of
+from framesmith.variables.builtin_types.dict_order import copies_items, items_in_order, place_of
 from framesmith.variables.builtin_types.dict_writing import PLAIN_KINDS, write_dict_changes, write_new_dict
 from framesmith.variables.builtin_types.iterators import take_items
 from framesmith.variables.builtin_types.odict_attributes import Attributes, own_attribute, write_attributes
@@ -48,6 +48,7 @@ from framesmith.variables.operations.index import known_equal
 
 # of the classes whose `__iter__` is C code
 _NATIVE_MODULES: Final = ("builtins", "collections")
+_ABSENT: Final = object()
 _NO_ATTRIBUTE: Final = find_error_text(setattr, {}, "{}", None)
 
 
@@ -110,14 +111,15 @@ class DictTracker(Tracker):
         # before the tracker changes: it may break the graph
         self._check_readable(tx)
         self.is_complete = True
-        keys = keys_in_order(self.value)
+        items = items_in_order(self.value)
+        keys = [key for key, _ in items]
         tx.note("has its keys or length", self.source)
         exact = all(map(is_plain_constant, keys))
         # keys that are no plain constants are read by their position, and guarded one by one
         tx.guard(self, KeysAre(tuple(keys)) if exact else LengthIs(len(keys)))
         known, self.state.by_name = self.known_items, {}
         # the items that are known come into the order of the real dict
-        for index, key in enumerate(keys):
+        for index, (key, held) in enumerate(items):
             tracker = from_python(tx, key) if exact else from_key(tx, self, index, key)
             name = tracker.hash_key(tx)
             item = known.get(name)
@@ -126,7 +128,7 @@ class DictTracker(Tracker):
                 self.known_items[name] = item
             elif name not in self.dropped:
                 place = place_of(self.source, index, key, exact)
-                value = lazy(tx, dict.__getitem__(self.value, key), place)
+                value = lazy(tx, held, place)
                 self.known_items[name] = DictItem(tracker, value, True, rank=index)
         # what the trace added comes behind all that was there, in the order of storing
         self.known_items.update({name: item for name, item in known.items() if not item.original})
@@ -158,17 +160,17 @@ class DictTracker(Tracker):
             return self.read_all(tx).get(name)
         assert self.value is not None and self.source is not None
         if self._plain is None:
-            # ... nor of one that the dict holds; asked once, as the real dict does not change during the trace
-            self._plain = all(is_plain_constant(existing) for existing in dict.keys(self.value))
+            # ... nor of one that the dict holds; asked once, as the program does not change it during the trace
+            self._plain = all(map(is_plain_constant, list(dict.keys(self.value))))
         if not self._plain:
             return self.read_all(tx).get(name)
-        if not dict.__contains__(self.value, key.value):
+        value = dict.get(self.value, key.value, _ABSENT)
+        if value is _ABSENT:
             # the absence of this one key is guarded, so that the dict may grow by others
             tx.note("is not there", self.source, key.value)
             tx.guard(self, HasKey(key.value, False))
             return None
         tx.guard(self, HasKey(key.value, True))
-        value = dict.__getitem__(self.value, key.value)
         item = DictItem(key, lazy(tx, value, Item(self.source, key.value)), True)
         self.known_items[name] = item
         return item

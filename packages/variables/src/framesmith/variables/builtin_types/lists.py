@@ -294,8 +294,9 @@ def wrap_list_content(tx: TraceContext, value: list[object], source: Source, cls
     def read() -> list[Tracker]:
         require_specializable(tx, source)
         # the items are guarded when each is read
-        tx.guard(source, LengthIs(list.__len__(value)))
-        return [lazy(tx, item, Item(source, index)) for index, item in enumerate(list.__iter__(value))]
+        items = list.copy(value)  # at once: another thread may change it
+        tx.guard(source, LengthIs(len(items)))
+        return [lazy(tx, item, Item(source, index)) for index, item in enumerate(items)]
 
     return ListTracker((), source, cls, value, read)
 
