@@ -11,16 +11,10 @@ from typing import NamedTuple, Self, final
 from framesmith.bytecode import stack_depth
 from framesmith.bytecode.arguments import expected_argument
 from framesmith.bytecode.code_parts import CodeParts, require_parts
-from framesmith.bytecode.errors import (
-    AssembleError,
-    UnknownOpcode,
-    make_unknown_instruction,
-    require_argument,
-)
+from framesmith.bytecode.errors import AssembleError, make_unknown_instruction, require_argument
 from framesmith.bytecode.instruction import NOWHERE, ExceptionRegion, Instruction, Position
-from framesmith.bytecode.meaning import steps_of
+from framesmith.bytecode.neutral import slots_taken
 from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, VERSION
-from framesmith.bytecode.operation_effects import slots_needed
 
 
 @final
@@ -105,12 +99,9 @@ class Emitter:
                 f"{qualname}: {name} cannot take {instruction.argument!r}: {expected} belongs there"
             )
         # How much lies on the stack where instructions are inserted only `verify` knows; to look at it changes nothing.
-        if self.depth is None or (self._apart and name == "COPY"):
+        if self.depth is None:
             return
-        try:
-            taken = slots_needed(steps_of(instruction, self.parts, len(self.instructions)))
-        except UnknownOpcode:  # which is for `verify` to say
-            return
+        taken = slots_taken(instruction, self.parts, len(self.instructions), looks=self._apart)
         if taken > self.depth:
             remedy = "; within(parts, depth) says how many slots may be taken of what was there" * self._apart
             raise AssembleError(f"{qualname}: {name} takes {taken} slots of a stack of {self.depth}{remedy}")

@@ -46,13 +46,19 @@ def require_neutral(call: str, parts: CodeParts, instructions: Sequence[Instruct
             index += 1
 
 
-def _require_own(call: str, parts: CodeParts, instruction: Instruction, index: int, depth: int) -> None:
-    if instruction.name == "COPY":
-        return
+def slots_taken(instruction: Instruction, parts: CodeParts, index: int, looks: bool) -> int:
+    """How many slots an instruction needs; none for one that no table knows, which is for `verify` to say. Where it may look at what lies
+    there before (`looks`), COPY needs none."""
+    if looks and instruction.name == "COPY":
+        return 0
     try:
-        taken = slots_needed(steps_of(instruction, parts, index))
+        return slots_needed(steps_of(instruction, parts, index))
     except UnknownOpcode:
-        return
+        return 0
+
+
+def _require_own(call: str, parts: CodeParts, instruction: Instruction, index: int, depth: int) -> None:
+    taken = slots_taken(instruction, parts, index, looks=True)
     if taken > depth:
         raise AssembleError(
             f"{call} got {instruction.name} (number {index} of what is inserted into {parts.qualname}), which takes {taken} slots "
