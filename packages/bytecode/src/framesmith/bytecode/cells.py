@@ -9,11 +9,11 @@ Where the other crashes are looked for: `verify`.
 from collections.abc import Sequence
 from typing import Final, final
 
-from framesmith.bytecode import stack_depth
 from framesmith.bytecode.code_parts import CodeParts
 from framesmith.bytecode.liveness import accesses
 from framesmith.bytecode.meaning import closure_loads
-from framesmith.bytecode.opcodes import KINDS, NO_FALL_THROUGH, ArgumentKind
+from framesmith.bytecode.opcodes import KINDS, ArgumentKind
+from framesmith.bytecode.slot_flow import missing_before
 
 _PAIR_BITS: Final = 4
 _UNCHECKED_LOADS: Final = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
@@ -25,7 +25,7 @@ def cell_problems(parts: CodeParts, numbers: Sequence[int]) -> list[tuple[str, i
         return []
     cells = _CellAccesses(parts, numbers)
     found: list[tuple[str, int]] = []
-    for index, missing in enumerate(_missing_before(parts, cells)):
+    for index, missing in enumerate(missing_before(parts, cells.all, cells.after)):
         if not missing:
             continue
         name = parts.instructions[index].name
@@ -107,31 +107,3 @@ class _CellAccesses:
         if slot in self._restored:
             return missing & ~(1 << slot)
         return missing | 1 << slot & self.all
-
-
-def _missing_before(parts: CodeParts, cells: _CellAccesses) -> list[int]:
-    """For each instruction the slots that hold no cell on some path to it; none where control never comes."""
-    index_of = parts.instruction_indices()
-    covering = stack_depth.handlers(parts, index_of)
-    found: list[int | None] = [None] * len(parts.instructions)
-    todo: list[tuple[int, int]] = [(0, cells.all)]
-    while todo:
-        index, missing = todo.pop()
-        while index < len(found):
-            known = found[index]
-            if known is not None:
-                missing |= known
-                # Bits are only added, so this ends.
-                if missing == known:
-                    break
-            found[index] = missing
-            instruction, region = parts.instructions[index], covering[index]
-            if region is not None:
-                todo.append((index_of[parts.regions[region].target], missing))
-            missing = cells.after(index, missing)
-            if instruction.target is not None:
-                todo.append((index_of[instruction.target], missing))
-            if instruction.name in NO_FALL_THROUGH:
-                break
-            index += 1
-    return [one or 0 for one in found]

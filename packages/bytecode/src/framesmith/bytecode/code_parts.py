@@ -1,5 +1,6 @@
 """`CodeParts`: a code object taken apart, free to be edited and put together again."""
 
+import inspect
 from dataclasses import dataclass, field
 from typing import final
 
@@ -53,6 +54,11 @@ class CodeParts:
         found = InstructionIndices((one, index) for index, one in enumerate(self.instructions))
         found.qualname = self.qualname
         return found
+
+    def argument_slots(self) -> int:
+        """How many of `varnames`, from the first on, are arguments, `*args` and `**kwargs` among them."""
+        stars = bool(self.flags & inspect.CO_VARARGS) + bool(self.flags & inspect.CO_VARKEYWORDS)
+        return self.argcount + self.kwonlyargcount + stars
 
     def slot_names(self) -> list[str]:
         """Names of the frame's slots: locals, then cells that are not locals too, then free variables."""

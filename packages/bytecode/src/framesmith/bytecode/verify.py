@@ -25,6 +25,7 @@ from framesmith.bytecode.nulls import null_problems
 from framesmith.bytecode.opcodes import AFTER_LOOP, KINDS, NO_FALL_THROUGH, VERSION, ArgumentKind
 from framesmith.bytecode.operation_effects import slots_needed
 from framesmith.bytecode.trusted_operands import trusted_problems
+from framesmith.bytecode.unbound import unbound_problems
 from framesmith.bytecode.well_formed import Finding, find_malformed
 
 _CALLABLE_BELOW: Final = {"DICT_MERGE": 2 if VERSION < (3, 13) else 3 if VERSION < (3, 15) else 0}
@@ -112,6 +113,10 @@ def _verify_parts(parts: CodeParts) -> tuple[list[Problem], list[int | None] | N
             _show_surroundings(parts, "cell", message, index)
             for message, index in cell_problems(parts, numbers)
         )
+    if not problems:
+        problems.extend(
+            _show_surroundings(parts, "unbound", message, index) for message, index in unbound_problems(parts)
+        )
     # NULLs need sound depths: slots are found by their distance from the top.
     if not problems:
         problems.extend(
@@ -161,8 +166,7 @@ def _names(parts: CodeParts) -> Iterator[Finding]:
 
 
 def _signature(parts: CodeParts) -> Iterator[str]:
-    taken = parts.argcount + parts.kwonlyargcount
-    taken += bool(parts.flags & inspect.CO_VARARGS) + bool(parts.flags & inspect.CO_VARKEYWORDS)
+    taken = parts.argument_slots()
     if taken > len(parts.varnames):
         yield f"{parts.qualname} takes {taken} arguments but has {len(parts.varnames)} locals"
     if parts.posonlyargcount > parts.argcount:
