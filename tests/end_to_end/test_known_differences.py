@@ -332,3 +332,34 @@ def test_the_version_of_a_result_that_was_written_to() -> None:
     x = torch.ones(2, 2, requires_grad=True)
     assert eager(run)(x)._version == 1
     assert aot(run)(x)._version == 0
+
+
+def test_an_infinite_derivative_of_a_result_that_is_not_differentiated() -> None:
+    def run(w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return (w * 3).sum(), w.sqrt()
+
+    def gradient(call: Function) -> list[float]:
+        w = torch.tensor([0.0, 4.0], requires_grad=True)
+        call(w)[0].backward()
+        assert w.grad is not None
+        return list(w.grad.tolist())
+
+    assert gradient(eager(run)) == [3, 3]
+    assert str(gradient(aot(run))) == "[nan, 3.0]"
+
+
+def test_a_value_of_another_result_was_changed_in_place() -> None:
+    def run(a: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return a * w, w * 2
+
+    def gradient(call: Function) -> torch.Tensor | None:
+        a, w = torch.ones(2), torch.ones(2, requires_grad=True)
+        result = call(a, w)[1]
+        a.mul_(3)
+        result.sum().backward()
+        return w.grad
+
+    given = gradient(eager(run))
+    assert given is not None and given.eq(2).all()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        gradient(aot(run))

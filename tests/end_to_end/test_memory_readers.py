@@ -5,6 +5,8 @@ import torch
 from tests.end_to_end.support import check
 from torch.nn.utils.rnn import pack_padded_sequence, pack_sequence, pad_packed_sequence
 
+from framesmith import frontend
+
 
 def packed(length: int) -> object:
     """Two sequences."""
@@ -54,6 +56,18 @@ def test_packing_and_unpacking_around_a_layer_is_eager():
         return pad_packed_sequence(layer(given)[0])[0].sum(0)
 
     check(run, torch.ones(2, 5, 3), torch.tensor([4, 5]), options={"dynamic": True})
+
+
+def test_packing_where_results_of_any_size_are_captured():
+    def run(x, lengths):
+        given = pack_padded_sequence(x, lengths, batch_first=True)
+        return given.data.shape[0] * torch.ones(1), given.batch_sizes.dtype, given.batch_sizes + 0
+
+    x, lengths = torch.randn(2, 4, 3), torch.tensor([4, 2])
+    with frontend.config.patch(capture_dynamic_output_shape_ops=True, capture_scalar_outputs=True):
+        torch.testing.assert_close(frontend.compile(run, backend="eager")(x, lengths), run(x, lengths))
+        with pytest.raises(frontend.FullGraphError, match="torch gives its fake the sizes of one sequence"):
+            frontend.compile(run, backend="eager", fullgraph=True)(x, lengths)
 
 
 OPERATIONS = {

@@ -7,7 +7,7 @@ An optimizer goes over a parameter without a gradient, and decays one whose grad
 Under `torch.no_grad()` it is told that nothing is differentiated.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 import torch
 from torch import fx
@@ -26,7 +26,7 @@ def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient
         return False
     leaves = [entry.node for entry in used if _is_leaf(entry.value)]
     apart = [node for node in leaves if not any(map(is_differentiated, node.users))]
-    return _writes_where_recorded(graph, all_storages(apart), start)
+    return any(True for _ in _writes_where_recorded(graph, all_storages(apart), start))
 
 
 def _is_leaf(value: object) -> bool:
@@ -37,20 +37,23 @@ def _is_leaf(value: object) -> bool:
 
 
 def writes_unseen(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
-    """Whether a graph that begins without gradients, and computes some itself, writes to an input that requires them where they are on:
-    through `data` or a detached view. AOTAutograd gives the graph that input without its requirement."""
-    if start.grad or not any(graph.find_nodes(op="call_function", target=torch.autograd.grad)):
+    """Whether a graph that begins without gradients writes to an input where they are on, what has a history or gets one: a
+    break inside of `torch.no_grad()`, or `torch.enable_grad()` below it. AOTAutograd writes to inputs in the mode of the beginning."""
+    if start.grad:
         return False
-    memory = all_storages(entry.node for entry in used if is_differentiated(entry.node))
-    return _writes_where_recorded(graph, memory, start)
+    memory = all_storages(entry.node for entry in used)
+    return any(
+        is_differentiated(operand)
+        for node in _writes_where_recorded(graph, memory, start)
+        for operand in (node, *node.all_input_nodes)
+    )
 
 
-def _writes_where_recorded(graph: fx.Graph, memory: Set[int], start: Ambient) -> bool:
-    """Whether one of these memories is written to where the gradient mode is on."""
+def _writes_where_recorded(graph: fx.Graph, memory: Set[int], start: Ambient) -> Iterator[fx.Node]:
+    """What writes to one of these memories where the gradient mode is on."""
     records = start.grad
     for node in graph.nodes if memory else ():
         if node.target is torch._C._set_grad_enabled:
             records = bool(node.args[0])
         elif records and not memory.isdisjoint(memories_written_by(node)):
-            return True
-    return False
+            yield node

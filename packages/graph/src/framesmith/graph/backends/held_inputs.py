@@ -7,13 +7,14 @@ the memory of `p`, and its version counter, but does not get other data. Where e
 data, of which AOTAutograd has saved something that was computed from the old ones: `p.clamp(0, 1)`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Protocol, TypeAlias, cast, final
 
 import torch
 from torch.autograd.graph import Node
+from torch.utils import checkpoint
 
 from framesmith.graph.backends.saved_operands import Owner, Reads, check_version
 from framesmith.graph.fakes.histories import last_operation
@@ -24,6 +25,8 @@ _MOST_SEARCHES: Final = 3
 """So often it is looked for in vain: a backend that runs the captured operations has none, and their history is long."""
 _Path: TypeAlias = tuple[int, ...]
 """A result, and from its operation on the places among the next ones."""
+_Hooks: TypeAlias = tuple[Callable[..., object], Callable[..., object]]
+"""Of the program: the one that is given what is saved, and the one that gives it back."""
 _Held: TypeAlias = tuple[torch.Tensor, int]
 """What is saved, and its version."""
 
@@ -73,20 +76,24 @@ class HeldInputs:
 
     def __init__(self, reads: Mapping[int, Reads]) -> None:
         self._reads = {place: one for place, one in reads.items() if not _is_read_itself(one)}
-        self._needed = [place for place, one in reads.items() if Reads.TENSOR in one]
+        self._tensor_reads = {place: one for place, one in reads.items() if Reads.TENSOR in one}
         self._found: list[_Saving] = []
         self._vain = 0
 
     def around(self, call: Callable[..., tuple[object, ...]]) -> Callable[..., tuple[object, ...]]:
         """The call of the graph, behind which what it saved is held."""
-        if not self._reads and not self._needed:
+        if not self._reads and not self._tensor_reads:
             return call
 
         def run(*values: object) -> tuple[object, ...]:
             results = call(*values)
             # hooks of the program get what is saved, and there is one pair of hooks for each
-            if torch._C._autograd._top_saved_tensors_default_hooks(True) is None:
-                self._hold_in(values, results)
+            hooks = cast(_Hooks | None, torch._C._autograd._top_saved_tensors_default_hooks(True))
+            with torch._C.DisableTorchFunction():  # no subclass is asked, and no mode
+                if hooks is None:
+                    self._hold_in(values, results)
+                elif hooks[0].__module__ != checkpoint.__name__:  # which computes all of it again
+                    self._check_in(values, results)
             return results
 
         return run
@@ -105,8 +112,19 @@ class HeldInputs:
             for index, place in one.held:
                 saved[index].register_hooks(_hold, self._reader(place, values))
             if one.checked:
-                owners = [Owner(cast(torch.Tensor, values[place]), Reads.TENSOR) for place in one.checked]
-                node.register_prehook(partial(_check, owners))
+                self._check_before(node, values, one.checked)
+
+    def _check_in(self, values: Sequence[object], results: Sequence[object]) -> None:
+        """Have a backward pass refused where other data came into what eager reads old data of."""
+        mixed = [place for place, one in self._tensor_reads.items() if Reads.RESULTS in one]
+        for _, node in _operations(values, results):
+            self._check_before(node, values, {*self._reads, *mixed})
+            return
+
+    @staticmethod
+    def _check_before(node: _Operation, values: Sequence[object], places: Iterable[int]) -> None:
+        owners = [Owner(cast(torch.Tensor, values[place]), Reads.TENSOR) for place in places]
+        node.register_prehook(partial(_check, owners))
 
     def _reader(self, place: int, values: Sequence[object]) -> Callable[[_Held], torch.Tensor]:
         if Reads.TENSOR not in self._reads[place]:
@@ -115,7 +133,7 @@ class HeldInputs:
 
     def _find(self, values: Sequence[object], results: Sequence[object]) -> list["_Saving"]:
         held = {id(values[place]): place for place in self._reads}
-        needed = {id(values[place]): place for place in self._needed}
+        needed = {id(values[place]): place for place in self._tensor_reads}
         found = list[_Saving]()
         for path, node in _operations(values, results):
             try:
@@ -123,8 +141,10 @@ class HeldInputs:
             except RuntimeError:  # changed in place since: the backward pass refuses it
                 continue
             places = [(index, held[one]) for index, one in enumerate(saved) if one in held]
+            # with RESULTS something else may be saved that was computed of it
             for one in saved:
-                needed.pop(one, None)
+                if one in needed and Reads.RESULTS not in self._tensor_reads[needed[one]]:
+                    del needed[one]
             found.append(_Saving(path, len(saved), places, []))
         if found:
             # the one that runs first, as it is nearest to a result

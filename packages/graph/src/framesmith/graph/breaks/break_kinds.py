@@ -247,7 +247,7 @@ NONDETERMINISTIC = _row(
 FAKE_FAILED = _row(
     "operator-without-fake",
     "an operator that cannot run on fake tensors",
-    "The operator has no fake (meta) implementation: no rule gives the shape and dtype of its result without data.",
+    "The operator has no fake (meta) implementation, or a wrong one: no rule gives the shape and dtype of its result without data.",
     "Register one with torch.library.register_fake.",
 )
 FAKE_INPUT = _row(

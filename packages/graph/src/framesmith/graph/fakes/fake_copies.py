@@ -183,7 +183,7 @@ def gradient_apart(value: torch.Tensor) -> torch.Tensor | None:
 def is_former_view(value: torch.Tensor) -> bool:
     """Whether a tensor, to torch a view, was given another memory than that of its base, as `module.double()` does with gradients
     by `gradient.data = ...`."""
-    if not value._is_view() or type(value) is not torch.Tensor:
+    if type(value) is not torch.Tensor or not value._is_view():  # no subclass is asked
         return False
     base = value._base
     return (

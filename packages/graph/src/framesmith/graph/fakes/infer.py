@@ -35,6 +35,7 @@ from framesmith.graph.operations.dimension_numbers import check_dimension
 from framesmith.graph.operations.growing_results import explain_growth
 from framesmith.graph.operations.named_devices import settle_devices
 from framesmith.graph.operations.purity import is_outside_of_training
+from framesmith.graph.operations.wrong_fakes import WRONG_FAKES
 from framesmith.graph.options import is_symbolic
 
 CallKind = Literal["call_function", "call_method"]
@@ -77,7 +78,7 @@ def run(op: CallKind, target: Any, args: Sequence[object], kwargs: Mapping[str, 
     Raises GraphBreak when the graph cannot hold the operation, FakeFailure when eager would raise.
     """
     try:
-        reads = explain_data_read(target, args, kwargs)
+        reads = WRONG_FAKES.get(target) or explain_data_read(target, args, kwargs)
         if reads is not None:
             raise GraphBreak(FAKE_FAILED, f"{operation_name(op, target)}: {reads}")
         if any(type(given) is torch.dtype and given in _QUANTISED for given in (*args, *kwargs.values())):
