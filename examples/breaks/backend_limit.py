@@ -1,4 +1,4 @@
-"""A graph break: the backend cannot take this."""
+"""A graph break: an operation that no graph can hold here."""
 
 import torch
 

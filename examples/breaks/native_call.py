@@ -1,4 +1,4 @@
-"""A graph break: call of a C function that cannot be traced."""
+"""A graph break: call of a function that cannot be traced."""
 
 import ctypes
 

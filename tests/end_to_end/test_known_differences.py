@@ -195,6 +195,22 @@ def test_gradients_of_what_is_overwritten() -> None:
     assert found is not None and not found.any()
 
 
+def test_gradients_of_what_is_written_to_and_not_needed() -> None:
+    def run(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        return w * 2
+
+    def gradient(call: Function) -> torch.Tensor | None:
+        w, p = leaf(), leaf()
+        result = call(p * 2, w)
+        (given,) = torch.autograd.grad(result.sum(), [p], allow_unused=True)
+        return given
+
+    assert gradient(eager(run)) is None
+    given = gradient(aot(run))
+    assert given is not None and given.eq(0).all()
+
+
 def test_version_counters_of_results() -> None:
     def written(x: torch.Tensor) -> torch.Tensor:
         return (x * 2).add_(1)

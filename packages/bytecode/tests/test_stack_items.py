@@ -100,7 +100,8 @@ def guarded(call, text):
 
 
 def test_a_handler_goes_on_with_what_it_handles():
-    assert go_on(guarded, Kind.CALL, int, "12") == 12
+    assert go_on(guarded, Kind.CALL, int, "12", "?", names=("text",)) == 12
+    assert go_on(guarded, Kind.CALL, int, "x", "?", names=("text",)) == "ValueError?"
     names = [one.kind for one in read(guarded.__code__).operations]
     assert Kind.POP_EXCEPTION in names
     error = ValueError("x")

@@ -20,6 +20,7 @@ from framesmith.graph.backends.listed_views import OF_LISTS, writes_to_listed_vi
 from framesmith.graph.backends.marked_leaves import shows_marked_leaves
 from framesmith.graph.backends.masked_gradients import has_masked_gradients
 from framesmith.graph.backends.missing_derivatives import lacks_derivatives
+from framesmith.graph.backends.needed_operands import needs_written_operands
 from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen, returns_views_of_overlapping
 from framesmith.graph.backends.overlapping_writes import UNSEEN_VIEWS, has_overlapping_writes
@@ -170,7 +171,7 @@ def why_captured(
             lambda: has.has_gradients and has.has(OVERWRITING) and overwrites_histories(graph, used, written),
         ),
         (
-            "gradients are computed where none are outside, of what is written to past its history",
+            "what has a history is written to where gradients are on, and the graph begins without them",
             lambda: has.has_effects and has.has_gradients and writes_unseen(graph, used, start),
         ),
         (
@@ -188,6 +189,10 @@ def why_captured(
         (
             "what a gradient needs is written to afterwards",
             lambda: has.has_effects and are_written_later(graph, used, written),
+        ),
+        (
+            "the gradient of a write to an input needs what was there",
+            lambda: has.has_effects and has.has_gradients and needs_written_operands(graph, used),
         ),
         (
             "a hook reads, or belongs to, what the program has too, or has no part in a result",

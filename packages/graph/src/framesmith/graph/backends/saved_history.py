@@ -14,6 +14,8 @@ from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 
 _SAVED: Final = ("_saved_", "saved_tensors")
 """How the attributes of an operation begin: of torch's own, and of a custom function."""
+_CHANGED: Final = "has been modified by an inplace operation"
+"""What torch says of a tensor that was written to after it was saved. Of one that a backward pass has let go of it says something else."""
 _NAMES: Final = WeakKeyDictionary[type, Sequence[str]]()
 _LINEAR: Final = ("Mul", "Mm", "Mv", "Dot", "Addmm", "Bmm", "Baddbmm", "Addmv", "Addr", "Convolution")
 _NORMS: Final = ("NativeLayerNorm", "NativeGroupNorm", "NativeBatchNorm")
@@ -27,12 +29,13 @@ class Saved:
     """What the operations of a node save: the very tensors. An operand is itself, a view of it is another tensor with its memory. `direct`:
     those that are saved by operations whose gradient is computed from gradients and operands alone.
 
-    `is_known` is False if they cannot be told, since they were written to afterwards, or a backward pass has let go of them.
+    `is_known` is False if they cannot be told, since they were written to afterwards (`is_changed`), or a backward pass has let go of them.
     """
 
     tensors: Sequence[torch.Tensor]
     direct: Sequence[torch.Tensor]
     is_known: bool
+    is_changed: bool
 
 
 def saved_by_nodes(graph: fx.Graph, ends: Iterable[torch.Tensor]) -> Iterator[tuple[fx.Node, Saved]]:
@@ -42,18 +45,19 @@ def saved_by_nodes(graph: fx.Graph, ends: Iterable[torch.Tensor]) -> Iterator[tu
     """
     living, seen = set(_operations_before(ends, set())), set[object]()
     for node in graph.nodes:
-        tensors, direct, is_known = list[torch.Tensor](), list[torch.Tensor](), True
+        tensors, direct, is_known, is_changed = list[torch.Tensor](), list[torch.Tensor](), True, False
         for operation in _operations_before(tensors_in(node.meta.get(EXAMPLE)), seen):
             if operation in living:
                 try:
                     found = _saved_of(operation)
-                except RuntimeError:
+                except RuntimeError as error:
                     is_known = False
+                    is_changed |= _CHANGED in str(error)
                     continue
                 tensors += found
                 direct += found if operation.name() in _USE_OPERANDS else ()
         if tensors or not is_known:
-            yield node, Saved(tensors, direct, is_known)
+            yield node, Saved(tensors, direct, is_known, is_changed)
 
 
 def _operations_before(tensors: Iterable[torch.Tensor], seen: set[object]) -> Iterator[Node]:

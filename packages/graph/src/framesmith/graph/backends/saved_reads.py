@@ -20,11 +20,14 @@ class SavedReads:
     def __init__(self, graph: fx.Graph, ends: Sequence[torch.Tensor]) -> None:
         self._by_memory: dict[int, list[tuple[fx.Node, Saved]]] = {}
         self._is_known = True
+        self.is_changed = False
+        """Whether something was written to afterwards: a backward pass through that is refused."""
         self.ids: set[int] = set()
         """Of all tensors that are saved."""
         with no_guards(ends):
             for node, saved in saved_by_nodes(graph, ends):
                 self._is_known &= saved.is_known
+                self.is_changed |= saved.is_changed
                 self.ids.update(map(id, saved.tensors))
                 for memory in set(map(storage_of, saved.tensors)):
                     self._by_memory.setdefault(memory, []).append((node, saved))

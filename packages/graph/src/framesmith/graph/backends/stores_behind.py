@@ -123,7 +123,9 @@ class _Situation:
         return any(one.requires_grad and storage_of(one) in seen for one in self.results)
 
 
+_CHANGED: Final = "what a gradient needs is written to afterwards"
 _REASONS: Final[tuple[tuple[Callable[[_Situation], bool], str], ...]] = (
+    (lambda one: one.saved.is_changed, _CHANGED),
     (
         _Situation.needs_old_and_new,
         "data are replaced behind it, and a gradient needs the old ones with the new ones",
@@ -165,6 +167,8 @@ class StoresBehind:
             self._reads = {entry.node: _reads_of_input(entry.node, saved) for entry in used}
             if self._is_planned:
                 self._plan(graph, stores, used, writes, saved)
+            elif saved.is_changed:
+                self.why_captured = _CHANGED
 
     def _plan(
         self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes, saved: SavedReads

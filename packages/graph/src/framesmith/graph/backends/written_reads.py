@@ -37,12 +37,12 @@ _COMPARABLE: Final = frozenset({
 
 def find_reads(graph: fx.Graph, used: Sequence[Input], written: Collection[Source]) -> list[fx.Node]:
     """The values in inputs of a closed graph of which copies are to be kept, if it will be differentiated."""
-    if not any(map(is_differentiated, graph.output_node().all_input_nodes)):
-        return []
     memories = _memories(graph, used, written)
     if not (memories.written or memories.buffers):
         return []
-    _, needed = _slices(graph)
+    flow, needed = _slices(graph)
+    if not flow:
+        return []
     return [operand for node in graph.nodes if node in needed for operand in _read_by(node, memories)]
 
 
@@ -85,9 +85,10 @@ def are_written_later(graph: fx.Graph, used: Sequence[Input], written: Collectio
 
 
 def _slices(graph: fx.Graph) -> tuple[Set[fx.Node], Set[fx.Node]]:
-    """The operations through which gradients of the results go, and all from which those results come."""
-    results = graph.output_node().all_input_nodes
-    flow = {node for node in results if is_differentiated(node)}
+    """The operations through which gradients of the results go, of written inputs too, and all from which those results come."""
+    inputs = all_storages(graph.find_nodes(op="placeholder"))
+    written = [node for node in graph.nodes if not inputs.isdisjoint(_written_by(node))]
+    flow = {node for node in (*graph.output_node().all_input_nodes, *written) if is_differentiated(node)}
     needed = set(flow)
     for node in reversed(graph.nodes):
         if node in needed:

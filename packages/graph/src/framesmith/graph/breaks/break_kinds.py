@@ -18,10 +18,10 @@ def _row(identifier: str, title: str, explanation: str, remedy: str, reassurance
 
 NATIVE_CALL = _row(
     "native-call",
-    "call of a C function that cannot be traced",
-    "The function has no Python code to read and no row in framesmith's tables says what it does.",
-    "Move the call out of the compiled function, register it with torch.library.custom_op, or give a Python "
-    "version with substitute_in_graph.",
+    "call of a function that cannot be traced",
+    "It is written in C and no row in framesmith's tables says what it does, or it is known to work outside of the program.",
+    "Move the call (or the loop over a loader) out of the compiled function. A function of tensors can be registered with "
+    "torch.library.custom_op, another one be given a Python version with substitute_in_graph.",
 )
 SYSTEM_CALL = _row(
     "system-call",
@@ -258,9 +258,9 @@ FAKE_INPUT = _row(
 )
 BACKEND_LIMIT = _row(
     "backend-limit",
-    "the backend cannot take this",
-    "framesmith can capture the value, but the chosen backend cannot compile it.",
-    "Choose another backend, or move the operation out of the compiled function.",
+    "an operation that no graph can hold here",
+    "What it changes (a history, a memory, a setting) is what the operations around it in a graph, or a backend, rely on.",
+    "Move it out of the compiled function, or write it another way. Where the message names the backend, choose another.",
 )
 INTERNAL_ERROR = _row(
     "internal-error",

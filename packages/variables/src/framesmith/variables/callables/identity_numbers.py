@@ -33,6 +33,10 @@ class IdentityNumber(Tracker):
         """`int`."""
         return int
 
+    def describe(self) -> str:
+        """It has no source: what it is the number of has."""
+        return f"id() of {self.target.describe()}"
+
     def truth(self, tx: TraceContext) -> bool:
         """An address is never zero."""
         return True

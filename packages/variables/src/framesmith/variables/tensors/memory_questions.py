@@ -126,6 +126,10 @@ class DataPointer(Tracker):
         """`int`."""
         return int
 
+    def describe(self) -> str:
+        """It has no source: its tensor may have."""
+        return f"data_ptr() of {self.tensor.describe()}"
+
     def compare(self, tx: TraceContext, symbol: str, other: Tracker) -> Tracker | None:
         """`==` and `!=` with a pointer into the same memory. Anything else breaks the graph: memory may be used again."""
         if symbol not in ("==", "!=") or not isinstance(other, DataPointer):
