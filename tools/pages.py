@@ -56,7 +56,7 @@ CONFIG = """# Fields of `frontend.config`
 Made by `python -m tools.pages` from `framesmith.frontend.options.Config`. They hold for the process: set one directly
 (`frontend.config.raise_bugs = True`), or for a while with `frontend.config.patch(raise_bugs=True)`, a context manager and
 a decorator. A field that `torch._dynamo.config` has under the same name follows it where that was changed and this was
-not. What holds for one compiled function are arguments of `frontend.compile`.
+not; what is read of this one is what was set here. What holds for one compiled function are arguments of `frontend.compile`.
 
 | field | default | what it does |
 | --- | --- | --- |

@@ -312,8 +312,8 @@ def test_a_declared_size_that_the_program_fixes_is_an_error_with_its_line() -> N
 BAD_SHAPES = {
     "no such argument": ({"z": {0: Dim("n")}}, "names 'z', which is no argument; the arguments are t, other"),
     "too few": (({0: Dim("n")},), "has 1 items for 2 arguments"),
-    "no such dimension": ({"t": {2: Dim("n")}}, "names dimension 2 of t, which has 2 dimensions"),
-    "wrong number of sizes": ({"t": (None,)}, "gives 1 sizes for t, which has 2 dimensions"),
+    "no such dimension": ({"t": {2: Dim("n")}}, "names dimension 2 of t, which is of rank 2"),
+    "wrong number of sizes": ({"t": (None,)}, "gives 1 sizes for t, which is of rank 2"),
     "wrong form": ({"t": 5}, "gives 5, an int for the tensor t"),
     "wrong size": ({"t": {0: "n"}}, "give a torch.export.Dim, an int or None"),
     "another number": ({"t": {0: 7}}, "dimension 0 of t is 7, and the example has 5"),

@@ -46,6 +46,12 @@ def test_without_the_extra_the_other_commands_work() -> None:
     assert done.returncode == 0 and "limit_text" in done.stdout, done.stderr
 
 
+def test_the_demo_refuses_an_unknown_backend_before_it_begins(capsys) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["demo", "--backend", "indctor"])
+    assert "backend 'indctor' is not known, did you mean 'inductor'" in capsys.readouterr().err
+
+
 def test_explain_prints_what_is_captured(tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "given_program.py").write_text("def double(x):\n    return x * 2\n")
     monkeypatch.chdir(tmp_path)

@@ -95,7 +95,7 @@ def require_dimensions(call: str, index: object, rank: int) -> set[int]:
             raise make_argument_error(call, dim, expected, name="index")
         if not -rank <= dim < rank:
             raise IndexError(
-                f"{call} got dimension {dim}, which is out of range for a tensor of {rank} dimensions; "
+                f"{call} got dimension {dim}, which is out of range for a tensor of rank {rank}; "
                 f"pass one from {-rank} to {rank - 1}"
                 if rank
                 else f"{call} got dimension {dim} for a tensor without dimensions; pass a tensor that has one"

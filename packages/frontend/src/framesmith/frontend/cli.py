@@ -18,7 +18,9 @@ import torch
 
 from framesmith import frontend
 from framesmith.frontend import where as signposts
+from framesmith.frontend.compile_arguments import require_backend
 from framesmith.frontend.errors import FramesmithError
+from framesmith.graph.breaks.errors import UnknownBackend
 
 LAYERS = ("bytecode", "guards", "graph", "variables", "frontend")
 DEMO = "framesmith.frontend.demo.command"
@@ -45,6 +47,8 @@ def demo(only: Sequence[str] = (), backend: str | None = None, *, measure: bool 
             file=sys.stderr,
         )
         return 2
+    if backend is not None:
+        require_backend(backend)  # before models are built
     status: int = command.run_demo(tuple(only), backend, measure)
     return status
 
@@ -182,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.command == "where":
             return signposts.main(given.names)
         return explain(given.target, given.arguments) if given.command == "explain" else show_version()
-    except (WrongUse, FramesmithError) as wrong:
+    except (WrongUse, FramesmithError, UnknownBackend) as wrong:
         line.error(str(wrong))
 
 

@@ -21,7 +21,8 @@ class Config:
     """Process-wide switches; change them directly or for a while with `config.patch(name=value)`.
 
     An unknown name is an AttributeError, a value of another type a TypeError. A field that `torch._dynamo.config` has
-    under the same name follows it where that was changed and this was not (`current_config`).
+    under the same name follows it where that was changed and this was not (`current_config`); what is read of this
+    one is what was set here.
     """
 
     recompile_limit: int = 8

@@ -242,7 +242,7 @@ def _sizes(path: str, tensor: torch.Tensor, shape: object) -> Iterator[tuple[int
     elif isinstance(shape, tuple | list):
         if len(shape) != tensor.dim():
             raise ExportError(
-                f"dynamic_shapes gives {len(shape)} sizes for {path}, which has {tensor.dim()} dimensions"
+                f"dynamic_shapes gives {len(shape)} sizes for {path}, which is of rank {tensor.dim()}"
             )
         pairs = list(enumerate(shape))
     else:
@@ -253,7 +253,7 @@ def _sizes(path: str, tensor: torch.Tensor, shape: object) -> Iterator[tuple[int
     for dim, size in pairs:
         if type(dim) is not int or not -tensor.dim() <= dim < tensor.dim():
             raise ExportError(
-                f"dynamic_shapes names dimension {dim!r} of {path}, which has {tensor.dim()} dimensions"
+                f"dynamic_shapes names dimension {dim!r} of {path}, which is of rank {tensor.dim()}"
             )
         if dim % tensor.dim() in seen:
             raise ExportError(f"dynamic_shapes names dimension {dim % tensor.dim()} of {path} twice")

@@ -168,7 +168,7 @@ CHANGING_VALUE = _row(
     "A graph specialized on the value would serve one call or iteration only and the next one would recompile, so the "
     "operation has to run in Python between two graphs that serve all of them.",
     "To capture one graph, keep the named value the same from call to call or pass it as a tensor, or move the operation out "
-    "of the loop or out of the compiled function. With dynamic=False, leave that out: an int that changes becomes symbolic then.",
+    "of the loop or out of the compiled function. Where dynamic=False was passed, do not pass it: an int that changes becomes symbolic then.",
     "The results are right as they are.",
 )
 UNSUPPORTED_ARGUMENT = _row(

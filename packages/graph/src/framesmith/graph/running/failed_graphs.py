@@ -30,7 +30,7 @@ def describe_graph(module: fx.GraphModule) -> str:
 
 
 def graph_folder() -> Path:
-    """The folder for graphs that a backend could not compile: `framesmith-graphs-<user>` among the temporary files."""
+    """The folder for graphs that a backend could not compile: `framesmith-graphs-<user id>` among the temporary files."""
     user = getattr(os, "getuid", lambda: "user")()
     return Path(tempfile.gettempdir(), f"framesmith-graphs-{user}")
 
