@@ -1,6 +1,7 @@
 """The rows of docs/differences.md: each shows what eager does and what a compiled function does. A row that no longer differs fails."""
 
 import enum
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -64,6 +65,14 @@ def test_iterators_of_enums() -> None:
 
 class Held:
     writes = 0
+
+
+def test_counts_of_references() -> None:
+    def count(x: torch.Tensor) -> int:
+        return sys.getrefcount(x)
+
+    x = torch.ones(2)
+    assert eager(count)(x) > count(x)
 
 
 def test_an_object_that_is_written_to_and_let_go() -> None:
