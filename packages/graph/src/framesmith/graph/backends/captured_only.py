@@ -186,14 +186,7 @@ def why_captured(
             "random numbers are drawn, or an operation may raise, and nothing needs it",
             lambda: (has.has_effects or has.has_nested or not keeps_all) and drops_unused(graph, copies),
         ),
-        (
-            "what a gradient needs is written to afterwards",
-            lambda: has.has_effects and are_written_later(graph, used, written),
-        ),
-        (
-            "the gradient of a write to an input needs what was there",
-            lambda: has.has_effects and has.has_gradients and needs_written_operands(graph, used),
-        ),
+        *_of_saved_operands(graph, used, written, has),
         (
             "a hook reads, or belongs to, what the program has too, or has no part in a result",
             lambda: runs_hooks_otherwise(graph, used, written),
@@ -212,6 +205,21 @@ def why_captured(
         ),
     )
     return next((reason for reason, holds in questions if holds()), None)
+
+
+def _of_saved_operands(
+    graph: fx.Graph, used: Sequence[Input], written: Collection[Source], has: GraphContents
+) -> tuple[_Question, ...]:
+    return (
+        (
+            "what a gradient needs is written to afterwards",
+            lambda: has.has_effects and are_written_later(graph, used, written),
+        ),
+        (
+            "the gradient of a write to an input needs what was there",
+            lambda: has.has_effects and has.has_gradients and needs_written_operands(graph, used),
+        ),
+    )
 
 
 def _of_views(
