@@ -40,7 +40,10 @@ def needs_written_operands(graph: fx.Graph, used: Sequence[Input]) -> bool:
 
 
 def _has_history(value: object) -> bool:
-    return isinstance(value, torch.Tensor) and value.requires_grad and not value.is_leaf
+    if not isinstance(value, torch.Tensor):
+        return False
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        return value.requires_grad and not value.is_leaf
 
 
 def _written_nodes(graph: fx.Graph, memories: Set[int]) -> Iterator[fx.Node]:
