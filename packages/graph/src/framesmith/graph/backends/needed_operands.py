@@ -34,12 +34,13 @@ def needs_written_operands(graph: fx.Graph, used: Sequence[Input]) -> bool:
     memories = {
         storage_of(entry.example)
         for entry in used
-        if _has_history(entry.value) and isinstance(entry.example, torch.Tensor)
+        if has_history(entry.value) and isinstance(entry.example, torch.Tensor)
     }
     return bool(memories) and any(map(_needs_target, _written_nodes(graph, memories)))
 
 
-def _has_history(value: object) -> bool:
+def has_history(value: object) -> bool:
+    """Whether a value is a tensor that was computed from what requires gradients."""
     if not isinstance(value, torch.Tensor):
         return False
     with torch._C.DisableTorchFunction():  # no subclass is asked

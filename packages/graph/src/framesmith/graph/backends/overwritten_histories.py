@@ -12,6 +12,7 @@ from typing import Final
 import torch
 from torch import fx
 
+from framesmith.graph.backends.needed_operands import has_history
 from framesmith.graph.fakes.execution import storage_of, storages_of
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.operations.data_errors import operator_name
@@ -26,11 +27,7 @@ def overwrites_histories(graph: fx.Graph, used: Sequence[Input], written: Collec
     candidates = {
         storage_of(entry.example): entry.node
         for entry in used
-        if entry.source in written
-        and isinstance(entry.value, torch.Tensor)
-        and isinstance(entry.example, torch.Tensor)
-        and entry.value.requires_grad
-        and not entry.value.is_leaf
+        if entry.source in written and isinstance(entry.example, torch.Tensor) and has_history(entry.value)
     }
     for node in graph.nodes if candidates else ():
         if node.op not in ("call_function", "call_method"):
