@@ -38,11 +38,14 @@ def _is_leaf(value: object) -> bool:
 
 def writes_unseen(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
     """Whether a graph that begins without gradients writes to an input where they are on, what has a history or gets one: a
-    break inside of `torch.no_grad()`, or `torch.enable_grad()` below it. AOTAutograd writes to inputs in the mode of the beginning."""
+    break inside of `torch.no_grad()`, or `torch.enable_grad()` below it. AOTAutograd writes to inputs in the mode of the beginning.
+    Where the graph computes gradients, a write past the history counts too: such an input does not require them in AOTAutograd's graph."""
     if start.grad:
         return False
+    computes = any(graph.find_nodes(op="call_function", target=torch.autograd.grad))
     memory = all_storages(entry.node for entry in used)
-    return any(
+    detached = all_storages(entry.node for entry in used if computes and is_differentiated(entry.node))
+    return any(True for _ in _writes_where_recorded(graph, detached, start)) or any(
         is_differentiated(operand)
         for node in _writes_where_recorded(graph, memory, start)
         for operand in (node, *node.all_input_nodes)

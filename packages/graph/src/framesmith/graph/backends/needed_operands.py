@@ -11,6 +11,7 @@ import torch
 from torch import fx
 
 from framesmith.graph.fakes.execution import is_differentiated, storage_of, storages_of
+from framesmith.graph.fakes.histories import has_history
 from framesmith.graph.fakes.written_memories import memories_written_by
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.operations.data_errors import operator_name
@@ -37,14 +38,6 @@ def needs_written_operands(graph: fx.Graph, used: Sequence[Input]) -> bool:
         if has_history(entry.value) and isinstance(entry.example, torch.Tensor)
     }
     return bool(memories) and any(map(_needs_target, _written_nodes(graph, memories)))
-
-
-def has_history(value: object) -> bool:
-    """Whether a value is a tensor that was computed from what requires gradients."""
-    if not isinstance(value, torch.Tensor):
-        return False
-    with torch._C.DisableTorchFunction():  # no subclass is asked
-        return value.requires_grad and not value.is_leaf
 
 
 def _written_nodes(graph: fx.Graph, memories: Set[int]) -> Iterator[fx.Node]:

@@ -12,8 +12,8 @@ from typing import Final
 import torch
 from torch import fx
 
-from framesmith.graph.backends.needed_operands import has_history
 from framesmith.graph.fakes.execution import storage_of, storages_of
+from framesmith.graph.fakes.histories import has_history
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.operations.data_errors import operator_name
 from framesmith.guards.sources.base import Source

@@ -120,6 +120,14 @@ def _error_of_pass(outputs: Sequence[torch.Tensor]) -> str | None:
     return None
 
 
+def has_history(value: object) -> bool:
+    """Whether a value is a tensor that was computed from what requires gradients."""
+    if not isinstance(value, torch.Tensor):
+        return False
+    with torch._C.DisableTorchFunction():  # no subclass is asked
+        return value.requires_grad and last_operation(value) is not None
+
+
 def last_operation(tensor: torch.Tensor) -> Node | None:
     """The operation that made it, if a gradient goes through that. None too for a view that autograd refuses to differentiate."""
     try:
