@@ -194,9 +194,10 @@ class MutationLog(Generic[V]):
         return noted
 
     @contextmanager
-    def watch_changes(self) -> Iterator[list[V]]:
-        """A list of the trackers that are changed while the `with` block runs; new objects are included."""
-        noted: list[V] = []
+    def watch_changes(self, noted: list[V] | None = None) -> Iterator[list[V]]:
+        """A list of the trackers that are changed while the `with` block runs; new objects are included. `noted` is the list, to which each
+        is appended before it changes."""
+        noted = [] if noted is None else noted
         self._watching.append(noted)
         try:
             yield noted

@@ -93,6 +93,26 @@ def trace_body(
     return TracedBody(recording, result, outputs, kind)
 
 
+@final
+class _Changes(list[Tracker]):
+    """What changes in a body. `outside`: what was there before, by `id`; a change of an object created inside is no side effect.
+
+    It is looked for before the first change, so that many bodies that change nothing do not each walk over what was changed before.
+    """
+
+    def __init__(self, tx: TraceContext, given: Iterable[Tracker]) -> None:
+        super().__init__()
+        self._tx = tx
+        self._given = tuple(given)
+        self.outside: Mapping[int, Tracker] = {}
+
+    def append(self, tracker: Tracker) -> None:
+        """Note what is about to change."""
+        if not self:
+            self.outside = reachable([*self._given, *self._tx.changes.changed_trackers()])
+        super().append(tracker)
+
+
 @contextmanager
 def record_body(
     tx: TraceContext,
@@ -109,9 +129,8 @@ def record_body(
     # Without it a switch that is turned and turned back counts as well: both are nodes that would run at another time.
     switches, settings = tx.changes.ambient.version, tx.changes.ambient.present()
     modes = entered_modes(tx)
-    # a change of one of these is a side effect; a change of an object created inside is none
-    outside = reachable([*given, *tx.changes.changed_trackers()])
-    with tx.graph.subgraph(use) as recording, tx.changes.watch_changes() as noted:
+    noted = _Changes(tx, given)
+    with tx.graph.subgraph(use) as recording, tx.changes.watch_changes(noted):
         try:
             yield recording
         except ObservedException:
@@ -123,7 +142,7 @@ def record_body(
     effects = [
         one
         for one in noted
-        if (one.source is not None or id(one) in outside)
+        if (one.source is not None or id(one) in noted.outside)
         and not (restores and one.is_restored())
         and not (same_modes and is_mode_block(one))
     ]
