@@ -43,4 +43,19 @@ HOUSE_TOPICS: Final = (
             ("where a compiled function is known to differ", "docs/differences.md"),
         ),
     ),
+    Topic(
+        "a new callable",
+        ("new callable", "new function", "row", "handler", "add a callable"),
+        (("the walk through all files", "docs/adding/callable.md"), ("what a row is", "table.Row")),
+    ),
+    Topic(
+        "a new kind of graph break",
+        ("new break kind", "break kind"),
+        (("the walk through all files", "docs/adding/break-kind.md"), ("the catalogue", "BreakKind")),
+    ),
+    Topic(
+        "a new claim of a guard",
+        ("new claim", "new guard", "claim"),
+        (("the walk through all files", "docs/adding/claim.md"), ("what a claim is", "base.Claim")),
+    ),
 )

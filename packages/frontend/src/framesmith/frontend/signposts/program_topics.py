@@ -208,6 +208,7 @@ PROGRAM_TOPICS: Final = (
         "changes of the user's objects",
         (
             "side effect",
+            "kv cache",
             "mutation",
             "replay",
             "mutation log",

@@ -382,21 +382,6 @@ TOPICS: Final = (
         ),
     ),
     Topic(
-        "a new callable",
-        ("new callable", "new function", "row", "handler", "add a callable"),
-        (("the walk through all files", "docs/adding/callable.md"), ("what a row is", "table.Row")),
-    ),
-    Topic(
-        "a new kind of graph break",
-        ("new break kind", "break kind"),
-        (("the walk through all files", "docs/adding/break-kind.md"), ("the catalogue", "BreakKind")),
-    ),
-    Topic(
-        "a new claim of a guard",
-        ("new claim", "new guard", "claim"),
-        (("the walk through all files", "docs/adding/claim.md"), ("what a claim is", "base.Claim")),
-    ),
-    Topic(
         "how a call finds its entry",
         ("dispatch", "dispatcher", "cache", "cache lookup", "guard check", "entry", "guarded entry"),
         (
@@ -420,7 +405,15 @@ TOPICS: Final = (
     ),
     Topic(
         "inlining of a Python function",
-        ("inlining", "inline", "python function call", "nested call"),
+        (
+            "inlining",
+            "inline",
+            "python function call",
+            "nested call",
+            "skip file",
+            "traced file",
+            "trace rule",
+        ),
         (
             ("the tracker of a function", "FunctionTracker"),
             ("a call leads to a frame", "PendingFrame"),
