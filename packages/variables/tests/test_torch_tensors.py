@@ -9,7 +9,7 @@ import torch
 from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import DATA_DEPENDENT_SHAPE, OPERATION_RAISES, TENSOR_ITEM
+from framesmith.graph.breaks.break_kinds import DATA_DEPENDENT_SHAPE, NATIVE_CALL, OPERATION_RAISES, TENSOR_ITEM
 from framesmith.guards.sources import Local
 from framesmith.variables.core import Constant, Lazy, ObservedException, from_python
 from framesmith.variables.operations.binary import binary, inplace
@@ -216,6 +216,12 @@ def test_what_needs_the_data_breaks(name, kind):
             trace.method(trace.x, name)
         assert caught.value.kind is kind
         assert trace.nodes == []
+
+
+def test_a_method_of_every_object_is_no_question_about_a_tensor():
+    with Trace(o=object()) as trace, pytest.raises(GraphBreak, match="object.__sizeof__") as caught:
+        trace.method(trace.o, "__sizeof__")
+    assert caught.value.kind is NATIVE_CALL
 
 
 def test_a_mistake_of_the_user_breaks_and_leaves_no_node():

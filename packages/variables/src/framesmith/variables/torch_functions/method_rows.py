@@ -80,6 +80,8 @@ def _register_metadata(name: str) -> None:
 
 def _register_break(name: str, kind: BreakKind) -> None:
     def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        if args and not isinstance(args[0], TensorTracker):  # a method of `object`, which tensors have too
+            raise GraphBreak(NATIVE_CALL, f"object.{name}({args[0].describe()})")
         raise GraphBreak(kind, f"Tensor.{name}()")
 
     ROWS.call(static_lookup(torch.Tensor, name), priority=Priority.LISTED)(refuse)
