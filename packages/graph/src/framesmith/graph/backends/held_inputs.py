@@ -89,6 +89,8 @@ class HeldInputs:
             results = call(*values)
             # hooks of the program get what is saved, and there is one pair of hooks for each
             hooks = cast(_Hooks | None, torch._C._autograd._top_saved_tensors_default_hooks(True))
+            if hooks is None and not self._found and self._vain == _MOST_SEARCHES:
+                return results
             with torch._C.DisableTorchFunction():  # no subclass is asked, and no mode
                 if hooks is None:
                     self._hold_in(values, results)
