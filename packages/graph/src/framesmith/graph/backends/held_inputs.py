@@ -17,6 +17,7 @@ from torch.autograd.graph import Node
 from torch.utils import checkpoint
 
 from framesmith.graph.backends.saved_operands import Owner, Reads, check_version
+from framesmith.graph.fakes.execution import storage_of
 from framesmith.graph.fakes.histories import last_operation
 
 _COMPILED: Final = "CompiledFunctionBackward"
@@ -24,7 +25,7 @@ _COMPILED: Final = "CompiledFunctionBackward"
 _MOST_SEARCHES: Final = 3
 """So often it is looked for in vain: a backend that runs the captured operations has none, and their history is long."""
 _Path: TypeAlias = tuple[int, ...]
-"""A result, and from its operation on the places among the next ones."""
+"""An end, and from its operation on the places among the next ones."""
 _Hooks: TypeAlias = tuple[Callable[..., object], Callable[..., object]]
 """Of the program: the one that is given what is saved, and the one that gives it back."""
 _Held: TypeAlias = tuple[torch.Tensor, int]
@@ -69,14 +70,17 @@ def _read_of(owner: Owner, held: _Held) -> torch.Tensor:
 
 @final
 class HeldInputs:
-    """What of a graph's inputs is kept for a backward pass. `reads`: what eager reads of the inputs, by their places.
+    """What of a graph's inputs is kept for a backward pass. `reads`: what eager reads of the inputs, by their places. `histories`: the
+    places of those that have a history behind the graph, which may be of the graph's making; `own`: how many memories of results eager saves.
 
     Which of them the backend saves, and where, is looked up in the first call.
     """
 
-    def __init__(self, reads: Mapping[int, Reads]) -> None:
+    def __init__(self, reads: Mapping[int, Reads], histories: Sequence[int], own: int) -> None:
         self._reads = {place: one for place, one in reads.items() if not _is_read_itself(one)}
         self._tensor_reads = {place: one for place, one in reads.items() if Reads.TENSOR in one}
+        self._histories = histories
+        self._own = own
         self._found: list[_Saving] = []
         self._vain = 0
 
@@ -86,27 +90,37 @@ class HeldInputs:
             return call
 
         def run(*values: object) -> tuple[object, ...]:
+            before = self._histories_of(values)
             results = call(*values)
             # hooks of the program get what is saved, and there is one pair of hooks for each
             hooks = cast(_Hooks | None, torch._C._autograd._top_saved_tensors_default_hooks(True))
             if hooks is None and not self._found and self._vain == _MOST_SEARCHES:
                 return results
+            made = _Call(values, (*results, *(values[place] for place in self._histories)), before)
             with torch._C.DisableTorchFunction():  # no subclass is asked, and no mode
                 if hooks is None:
-                    self._hold_in(values, results)
+                    self._hold_in(made)
                 elif hooks[0].__module__ != checkpoint.__name__:  # which computes all of it again
-                    self._check_in(values, results)
+                    self._check_in(made)
             return results
 
         return run
 
-    def _hold_in(self, values: Sequence[object], results: Sequence[object]) -> None:
-        nodes = [one.find(results) for one in self._found]
+    def _histories_of(self, values: Sequence[object]) -> Sequence[Node | None]:
+        """The histories that such inputs have before the graph."""
+        if not self._histories:
+            return ()
+        with torch._C.DisableTorchFunction():
+            return [last_operation(cast(torch.Tensor, values[place])) for place in self._histories]
+
+    def _hold_in(self, made: "_Call") -> None:
+        nodes = [one.find(made.ends) for one in self._found]
         if self._vain < _MOST_SEARCHES and (not nodes or None in nodes):
             # in the first call, and where another graph has run: a backend may choose by the inputs
-            self._found = self._find(values, results)
+            self._found = self._find(made)
             self._vain += not self._found
-            nodes = [one.find(results) for one in self._found]
+            nodes = [one.find(made.ends) for one in self._found]
+        values = made.values
         for one, found in zip(self._found, nodes, strict=True):
             if found is None:
                 continue
@@ -116,11 +130,11 @@ class HeldInputs:
             if one.checked:
                 self._check_before(node, values, one.checked)
 
-    def _check_in(self, values: Sequence[object], results: Sequence[object]) -> None:
+    def _check_in(self, made: "_Call") -> None:
         """Have a backward pass refused where other data came into what eager reads old data of."""
         mixed = [place for place, one in self._tensor_reads.items() if Reads.RESULTS in one]
-        for _, node in _operations(values, results):
-            self._check_before(node, values, {*self._reads, *mixed})
+        for _, node in made.operations():
+            self._check_before(node, made.values, {*self._reads, *mixed})
             return
 
     @staticmethod
@@ -133,21 +147,25 @@ class HeldInputs:
             return _read
         return partial(_read_of, Owner(cast(torch.Tensor, values[place]), Reads.TENSOR))
 
-    def _find(self, values: Sequence[object], results: Sequence[object]) -> list["_Saving"]:
-        held = {id(values[place]): place for place in self._reads}
-        needed = {id(values[place]): place for place in self._tensor_reads}
-        found = list[_Saving]()
-        for path, node in _operations(values, results):
+    def _find(self, made: "_Call") -> list["_Saving"]:
+        held = {id(made.values[place]): place for place in self._reads}
+        needed = {id(made.values[place]): place for place in self._tensor_reads}
+        found, own = list[_Saving](), set[int]()
+        for path, node in made.operations():
             try:
-                saved = list(map(id, node.saved_tensors))
+                tensors = node.saved_tensors
             except RuntimeError:  # changed in place since: the backward pass refuses it
                 continue
+            own.update(map(storage_of, tensors))
+            saved = list(map(id, tensors))
             places = [(index, held[one]) for index, one in enumerate(saved) if one in held]
-            # with RESULTS something else may be saved that was computed of it
-            for one in saved:
-                if one in needed and Reads.RESULTS not in self._tensor_reads[needed[one]]:
-                    del needed[one]
-            found.append(_Saving(path, len(saved), places, []))
+            found.append(_Saving(path, saved, places, []))
+        own.difference_update(storage_of(value) for value in made.values if isinstance(value, torch.Tensor))
+        # else something may be saved that was computed of an input, or be computed again of what it holds by then
+        exact = (one for saving in found for one in saving.saved) if len(own) >= self._own else ()
+        for one in exact:
+            if one in needed and Reads.RESULTS not in self._tensor_reads[needed[one]]:
+                del needed[one]
         if found:
             # the one that runs first, as it is nearest to a result
             found[0].checked.extend(needed.values())
@@ -155,19 +173,52 @@ class HeldInputs:
 
 
 @final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Call:
+    """One call of a graph. `ends`: its results, and its inputs that have a history now; `before`: the histories that these had."""
+
+    values: Sequence[object]
+    ends: Sequence[object]
+    before: Sequence[Node | None]
+
+    def operations(self) -> Iterator[tuple[_Path, _Operation]]:
+        """Those of AOTAutograd between the inputs and the ends."""
+        changed = {id(one) for one in self.ends[len(self.ends) - len(self.before) :]}
+        seen = {
+            last_operation(value)
+            for value in self.values
+            if isinstance(value, torch.Tensor) and id(value) not in changed
+        }
+        seen.update(self.before)
+        todo: list[tuple[_Path, Node | None]] = [
+            ((place,), last_operation(end))
+            for place, end in enumerate(self.ends)
+            if isinstance(end, torch.Tensor)
+        ]
+        while todo:
+            path, node = todo.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            if node.name() == _COMPILED:
+                yield path, cast(_Operation, node)
+            todo += [((*path, place), one) for place, (one, _) in enumerate(node.next_functions)]
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class _Saving:
-    """An operation that saved inputs: how it is reached, how much it saved, where which of the inputs is among that, and the inputs that it
-    should have saved."""
+    """An operation that saved inputs: how it is reached from the ends, what it saved (by `id`, of the first call), where which of the inputs is
+    among that, and the inputs that it should have saved."""
 
     path: _Path
-    length: int
+    saved: Sequence[int]
     held: Sequence[tuple[int, int]]
     checked: list[int]
 
-    def find(self, results: Sequence[object]) -> tuple[_Operation, Sequence[_Saved]] | None:
+    def find(self, ends: Sequence[object]) -> tuple[_Operation, Sequence[_Saved]] | None:
         """The operation of another call, and what it saved; None where another graph has run."""
-        last = results[self.path[0]]
+        last = ends[self.path[0]]
         node = last_operation(last) if isinstance(last, torch.Tensor) else None
         for place in self.path[1:]:
             following = () if node is None else node.next_functions
@@ -176,7 +227,7 @@ class _Saving:
             return None
         operation = cast(_Operation, node)
         saved = operation._raw_saved_tensors
-        return (operation, saved) if len(saved) == self.length else None
+        return (operation, saved) if len(saved) == len(self.saved) else None
 
 
 def _check(owners: Sequence[Owner], gradients: object) -> None:
@@ -189,21 +240,3 @@ def _check(owners: Sequence[Owner], gradients: object) -> None:
 def _is_read_itself(reads: Reads) -> bool:
     """Whether eager's backward pass reads a tensor with whatever data it has by then, and nothing else of it."""
     return Reads.TENSOR in reads and not reads & (Reads.VIEWS | Reads.VALUE)
-
-
-def _operations(values: Sequence[object], results: Sequence[object]) -> Iterator[tuple[_Path, _Operation]]:
-    """Those of AOTAutograd between the inputs and the results."""
-    ends = {last_operation(value) for value in values if isinstance(value, torch.Tensor)}
-    todo: list[tuple[_Path, Node | None]] = [
-        ((place,), last_operation(result))
-        for place, result in enumerate(results)
-        if isinstance(result, torch.Tensor)
-    ]
-    while todo:
-        path, node = todo.pop()
-        if node is None or node in ends:
-            continue
-        ends.add(node)
-        if node.name() == _COMPILED:
-            yield path, cast(_Operation, node)
-        todo += [((*path, place), one) for place, (one, _) in enumerate(node.next_functions)]

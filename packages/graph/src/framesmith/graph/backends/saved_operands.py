@@ -195,13 +195,15 @@ class SavedOperands:
 
 
 @contextmanager
-def save_as_eager(inputs: Sequence[object], replaced: Collection[int]) -> Iterator[SavedOperands]:
+def save_as_eager(
+    inputs: Sequence[object], replaced: Collection[int], saves: bool
+) -> Iterator[SavedOperands]:
     """What a graph saves while the block runs, which gets its owners behind it. `replaced`: the places of the inputs whose data it replaces.
 
-    Nothing is done where the program has hooks of its own for what is saved, or where nothing can be saved.
+    Nothing is done where the program has hooks of its own for what is saved, or where nothing is (`saves`).
     """
     saved = SavedOperands(inputs, replaced)
-    if not torch.is_grad_enabled() or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
+    if not saves or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None:
         yield saved
         return
     with saved_tensors_hooks(saved.pack, SavedOperand.read):

@@ -1,6 +1,6 @@
 """What eager's backward pass reads of each memory: sorted from what the operations of a graph save (`saved_history`)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import final
 
 import torch
@@ -31,6 +31,10 @@ class SavedReads:
                 self.ids.update(map(id, saved.tensors))
                 for memory in set(map(storage_of, saved.tensors)):
                     self._by_memory.setdefault(memory, []).append((node, saved))
+
+    def memories(self) -> Iterator[int]:
+        """Those of which something is saved."""
+        return iter(self._by_memory)
 
     def reads_of(self, node: fx.Node | None, memory: int) -> Reads:
         """What eager saves of the tensor that a node stands for (None: of nothing but its value), and of its value, which have a memory."""

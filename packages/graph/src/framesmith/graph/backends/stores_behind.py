@@ -154,17 +154,21 @@ class StoresBehind:
         self._stores: list[tuple[fx.Node, fx.Node, Reads]] = []
         self._reads: dict[fx.Node, Reads] = {}
         self._counts: dict[fx.Node, int] = {}
+        self._own_memories = 0
         self.why_captured: str | None = None
         names = tuple(writes.name_of(tensor) for tensor, _, _ in stores)
         self.meta: Mapping[str, object] = {STORED: names} if names else {}
         ends = tensors_of([*(entry.node for entry in used), *_results_of(graph)])
-        is_differentiated = any(last_operation(one) is not None for one in ends)
+        # also where the graph begins without gradients, and turns them on
+        self._saves = any(last_operation(one) is not None for one in ends)
         may_store = writes.is_store_next or writes.may_store_later
         has_gradients = may_store and any(one.requires_grad for one in tensors_of(graph.nodes))
         self._is_planned = bool(stores) or (has_gradients and not reliance.ask())
-        if self._is_planned or (is_differentiated and not reliance.is_certain):
+        if self._is_planned or (self._saves and not reliance.is_certain):
             saved = SavedReads(graph, ends)
             self._reads = {entry.node: _reads_of_input(entry.node, saved) for entry in used}
+            given = {*map(storage_of, tensors_of(entry.node for entry in used))}
+            self._own_memories = len({*saved.memories()} - given)
             if self._is_planned:
                 self._plan(graph, stores, used, writes, saved)
             elif saved.is_changed:
@@ -206,9 +210,11 @@ class StoresBehind:
             return call
         inputs = [entry.node for entry in used]
         if not self._is_planned:
-            return HeldInputs(
-                {place: self._reads[node] for place, node in enumerate(inputs) if node in self._reads}
-            ).around(call)
+            reads = {place: self._reads[node] for place, node in enumerate(inputs) if node in self._reads}
+            histories = [
+                place for place, node in enumerate(inputs) if any(map(last_operation, tensors_of([node])))
+            ]
+            return HeldInputs(reads, histories, self._own_memories).around(call)
         results = list(cast(Sequence[object], graph.output_node().args[0]))
         stores = [Store(inputs.index(one), results.index(value), reads) for one, value, reads in self._stores]
         of_inputs = [self._reads.get(node, Reads(0)) for node in inputs]
@@ -217,7 +223,7 @@ class StoresBehind:
 
         def run(*values: object) -> tuple[object, ...]:
             versions = {place: cast(torch.Tensor, values[place])._version for place in replaced}
-            with save_as_eager(values, replaced) as saved:
+            with save_as_eager(values, replaced, self._saves) as saved:
                 results = call(*values)
             saved.give_inputs(of_inputs)
             for store in stores:
