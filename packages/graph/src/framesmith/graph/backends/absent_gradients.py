@@ -1,7 +1,7 @@
 """Gradients that eager does not give, for a backend that differentiates all results together (AOTAutograd).
 
 `a, b = f(x, y); a.sum().backward()`: where only `b` is computed from `y`, eager leaves `y.grad` as it is. AOTAutograd has one backward
-pass for both results, takes zeros for the gradient of `b`, and so gives `y` a gradient of zeros, on which an optimizer acts. Which results
+pass for both results (and for inputs that were written to), takes zeros for the gradient of `b`, and so gives `y` a gradient of zeros, on which an optimizer acts. Which results
 lead to which inputs is known of the fakes; what the compiled pass gives the others is dropped.
 
 Autograd would run hooks of the others all the same, on None: what has hooks gets the zeros.
@@ -17,7 +17,7 @@ from torch import fx
 from torch.autograd.function import BackwardCFunction
 from torch.autograd.graph import Node
 
-from framesmith.graph.fakes.histories import reached_places
+from framesmith.graph.fakes.histories import has_history, last_operation, reached_places
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.guards.sources.base import Source
@@ -29,16 +29,25 @@ _UNSAID: Final = (RuntimeError, AssertionError, AttributeError)
 _HOOKS: Final = ("_backward_hooks", "_post_accumulate_grad_hooks")
 """Where a tensor has its hooks: those on its gradient, and those behind it."""
 _ACCUMULATES: Final = "torch::autograd::AccumulateGrad"
+_COPIES: Final = "torch::autograd::CopyBackwards"
 
 
 def find_reached(
     graph: fx.Graph, used: Sequence[Input], written: Collection[Source]
 ) -> dict[int, frozenset[int]]:
     """For each result of a closed graph, by its position, the positions of the inputs to which a backward pass from it leads, or may
-    lead. Nothing where no result requires gradients."""
+    lead; and for inputs that get a history by being written to, whose positions go on behind the results. Nothing where neither requires
+    gradients."""
     results = cast(Sequence[fx.Node], graph.output_node().args[0])
+    inputs = [
+        (len(results) + place, entry.node)
+        for place, entry in enumerate(used)
+        if entry.source in written and has_history(entry.example)
+    ]
     ends = {
-        position: one for position, node in enumerate(results) if (one := _differentiated(node)) is not None
+        position: one
+        for position, node in (*enumerate(results), *inputs)
+        if (one := _differentiated(node)) is not None
     }
     # What the graph writes to has another history by now: such an input may be reached by all.
     places = {
@@ -74,11 +83,12 @@ def drop_absent(
     def run(*values: object) -> tuple[object, ...]:
         nonlocal absent
         results = call(*values)
-        node = _node_of(results, reached)
+        ends = {position: _end(results, values, position) for position in reached}
+        node = next((one[0] for one in ends.values() if one is not None), None)
         if node is not None:
             if absent is None:
                 # How the backend's function takes the values is the same in each call.
-                absent = _ReachedInputs.of(node, results, values, reached)
+                absent = _ReachedInputs.of(node, ends, values, reached)
             if not any(getattr(values[place], _HOOKS[0]) for place in absent.computed):
                 node.register_hook(absent.drop)
         return results
@@ -86,14 +96,18 @@ def drop_absent(
     return run
 
 
-def _node_of(results: Sequence[object], positions: Mapping[int, object]) -> Node | None:
-    """The node of the backward pass that the results have in common; None if they have none."""
-    for position in positions:
+def _end(results: Sequence[object], values: Sequence[object], position: int) -> tuple[Node, int] | None:
+    """The node of the backward pass that all ends have in common, and which of its results is at this position; None if that is not
+    known."""
+    if position < len(results):
         result = results[position]
         node: object = result.grad_fn if isinstance(result, torch.Tensor) else None
-        if isinstance(node, BackwardCFunction):
-            return cast(Node, node)
-    return None
+        number = result.output_nr if isinstance(result, torch.Tensor) else 0
+    else:  # an input: its new content is copied into it
+        value = values[position - len(results)]
+        copy = last_operation(value) if isinstance(value, torch.Tensor) else None
+        node, number = copy.next_functions[1] if copy is not None and copy.name() == _COPIES else (None, 0)
+    return (cast(Node, node), number) if isinstance(node, BackwardCFunction) else None
 
 
 @final
@@ -111,16 +125,12 @@ class _ReachedInputs:
     def of(
         cls,
         node: Node,
-        results: Sequence[object],
+        ends: Mapping[int, tuple[Node, int] | None],
         values: Sequence[object],
         reached: Mapping[int, frozenset[int]],
     ) -> "_ReachedInputs":
         """What is known of this node, after a call with these values."""
-        numbers = {
-            position: result.output_nr
-            for position in reached
-            if isinstance(result := results[position], torch.Tensor) and result.grad_fn is node
-        }
+        numbers = {position: end[1] for position, end in ends.items() if end is not None and end[0] is node}
         places = _places(values)
         inputs = {
             number: frozenset(numbers[position] for position in numbers if places[edge] in reached[position])

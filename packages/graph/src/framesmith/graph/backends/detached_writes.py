@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 import torch
 from torch import fx
 
+from framesmith.graph.backends.differentiated_ends import differentiated_ends
 from framesmith.graph.environment.ambient import Ambient
 from framesmith.graph.fakes.execution import all_storages, is_differentiated
 from framesmith.graph.fakes.written_memories import memories_written_by
@@ -21,8 +22,7 @@ from framesmith.graph.inputs.inputs import Input
 def writes_past_histories(graph: fx.Graph, used: Sequence[Input], start: Ambient) -> bool:
     """Whether a differentiated graph writes to a leaf of which it computes nothing that is differentiated. `start`: torch's switches when
     the graph begins."""
-    # the results themselves: one may have been detached since the output was made
-    if not any(map(is_differentiated, graph.output_node().all_input_nodes)):
+    if not differentiated_ends(graph):
         return False
     leaves = [entry.node for entry in used if _is_leaf(entry.value)]
     apart = [node for node in leaves if not any(map(is_differentiated, node.users))]

@@ -1,4 +1,4 @@
-"""Writes in place to an input with a history, of which the gradient needs what the input held.
+"""Writes in place to an input that has a history then, of which the gradient needs what the input held.
 
 x.sin_()                        eager saves a copy of what `x` held
 x.mul_(w)                       AOTAutograd saves `x`, and writes to it when the graph has run: the backward pass is refused
@@ -14,6 +14,7 @@ from framesmith.graph.fakes.execution import is_differentiated, storage_of, stor
 from framesmith.graph.fakes.histories import has_history
 from framesmith.graph.fakes.written_memories import memories_written_by
 from framesmith.graph.inputs.inputs import Input
+from framesmith.graph.nodes.arguments import EXAMPLE, tensors_in
 from framesmith.graph.operations.data_errors import operator_name
 from framesmith.graph.operations.purity import is_normalization
 
@@ -31,13 +32,14 @@ _NEED_A_FACTOR: Final = frozenset(_HAVE_FACTORS.split())
 
 
 def needs_written_operands(graph: fx.Graph, used: Sequence[Input]) -> bool:
-    """Whether an operation writes to an input with a history, and its gradient needs what was there."""
-    memories = {
-        storage_of(entry.example)
-        for entry in used
-        if has_history(entry.value) and isinstance(entry.example, torch.Tensor)
-    }
-    return bool(memories) and any(map(_needs_target, _written_nodes(graph, memories)))
+    """Whether an operation writes to an input that has a history then, and its gradient needs what was there. A parameter has none."""
+    memories = {storage_of(entry.example) for entry in used if isinstance(entry.example, torch.Tensor)}
+    written = _written_nodes(graph, memories) if memories else ()
+    return any(_has_history(node) and _needs_target(node) for node in written)
+
+
+def _has_history(node: fx.Node) -> bool:
+    return any(map(has_history, tensors_in(node.meta.get(EXAMPLE))))
 
 
 def _written_nodes(graph: fx.Graph, memories: Set[int]) -> Iterator[fx.Node]:

@@ -17,13 +17,13 @@ from typing import Final, final
 import torch
 from torch import fx
 
+from framesmith.graph.backends.differentiated_ends import differentiated_ends
 from framesmith.graph.backends.kept_values import KEPT, MARK
 from framesmith.graph.fakes.execution import all_storages, is_differentiated, storage_of, storages_of
-from framesmith.graph.fakes.histories import has_history
 from framesmith.graph.fakes.written_memories import memories_written_by
 from framesmith.graph.inputs.inputs import Input
 from framesmith.graph.inputs.lasting_inputs import is_buffer
-from framesmith.graph.nodes.arguments import EXAMPLE, example, tensors_in
+from framesmith.graph.nodes.arguments import EXAMPLE, example
 from framesmith.graph.operations.data_errors import operator_name
 from framesmith.graph.operations.purity import IMPURE, is_normalization
 from framesmith.graph.running.module_calls import make_plain
@@ -87,9 +87,7 @@ def are_written_later(graph: fx.Graph, used: Sequence[Input], written: Collectio
 
 def _slices(graph: fx.Graph) -> tuple[Set[fx.Node], Set[fx.Node]]:
     """The operations through which gradients of the results go, of written inputs too, and all from which those results come."""
-    inputs = all_storages(graph.find_nodes(op="placeholder"))
-    flow = {node for node in graph.output_node().all_input_nodes if is_differentiated(node)}
-    flow |= {node for node in graph.nodes if _writes_histories(node, inputs)}
+    flow = differentiated_ends(graph)
     needed = set(flow)
     for node in reversed(graph.nodes):
         if node in needed:
@@ -97,16 +95,6 @@ def _slices(graph: fx.Graph) -> tuple[Set[fx.Node], Set[fx.Node]]:
         if node in flow:
             flow.update(one for one in node.all_input_nodes if is_differentiated(one))
     return flow, needed
-
-
-def _writes_histories(node: fx.Node, inputs: Set[int]) -> bool:
-    """Whether it writes to an input that has a history then: not the step of an optimizer, nor a normalization to its statistics."""
-    written = inputs & _written_by(node)
-    return bool(written) and any(
-        has_history(one) and storage_of(one) in written
-        for part in (node, *node.all_input_nodes)
-        for one in tensors_in(part.meta.get(EXAMPLE))
-    )
 
 
 def can_be_kept(node: fx.Node) -> bool:
