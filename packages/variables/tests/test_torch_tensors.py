@@ -9,7 +9,12 @@ import torch
 from torch_tracing import Trace, same
 
 from framesmith.graph import GraphBreak
-from framesmith.graph.breaks.break_kinds import DATA_DEPENDENT_SHAPE, NATIVE_CALL, OPERATION_RAISES, TENSOR_ITEM
+from framesmith.graph.breaks.break_kinds import (
+    DATA_DEPENDENT_SHAPE,
+    NATIVE_CALL,
+    OPERATION_RAISES,
+    TENSOR_ITEM,
+)
 from framesmith.guards.sources import Local
 from framesmith.variables.core import Constant, Lazy, ObservedException, from_python
 from framesmith.variables.operations.binary import binary, inplace

@@ -27,6 +27,7 @@ from framesmith.graph.backends.forbidden_views import (
 )
 from framesmith.graph.backends.kept_values import keep_what_inputs_give
 from framesmith.graph.backends.parts import compile_parts
+from framesmith.graph.backends.returned_data import find_data, give_own_counters
 from framesmith.graph.backends.unused_operations import NOTHING_REPEATED, witness_unused
 from framesmith.graph.backends.written_reads import find_reads, keep_reads
 from framesmith.graph.breaks.errors import BackendFailed
@@ -351,6 +352,8 @@ def adapt_call(
         made = drop_absent(made, find_reached(module.graph, used, written))
         kinds = find_forbidden_views(module.graph)
         made = restore_forbidden_views(made, kinds) if kinds else made
+        data = find_data(module.graph)
+        made = give_own_counters(made, data) if data else made
         made = count_as_eager(made, used, touched, versions, takes_back=not options.runs_as_captured)
     return on_plain_tensors(made, module, used)
 

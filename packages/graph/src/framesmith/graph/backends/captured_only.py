@@ -25,6 +25,7 @@ from framesmith.graph.backends.other_strides import writes_behind_other_strides
 from framesmith.graph.backends.overlapping_inputs import overlap_unseen, returns_views_of_overlapping
 from framesmith.graph.backends.overlapping_writes import UNSEEN_VIEWS, has_overlapping_writes
 from framesmith.graph.backends.overwritten_histories import OVERWRITING, overwrites_histories
+from framesmith.graph.backends.returned_data import returns_views_of_data
 from framesmith.graph.backends.returned_views import (
     returns_own_histories,
     returns_recorded_views,
@@ -61,6 +62,7 @@ AS_CAPTURED: Final = "framesmith_as_captured"
 HISTORY_ASKED: Final = "framesmith_history_asked"
 """The key in the `meta` of a node for whose place in the autograd graph the program asks behind the graph."""
 _SWITCH: Final = ("_set_grad_enabled",)
+_DATA: Final = ("getattr",)
 
 _Occurs: TypeAlias = Callable[[GraphContents], object]
 _Question: TypeAlias = tuple[str, Callable[[], bool]]
@@ -232,6 +234,10 @@ def _of_views(
                 has.has_effects
                 and any(isinstance(one.value, torch.Tensor) and is_former_view(one.value) for one in used)
             ),
+        ),
+        (
+            "a view of `data` is returned, which has their version counter",
+            lambda: has.has(_DATA) and returns_views_of_data(graph),
         ),
         (
             "a view with a history is returned, and detached from it as well",
