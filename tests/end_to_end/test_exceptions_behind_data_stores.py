@@ -160,3 +160,32 @@ def test_exceptions(function: Callable[..., Tensor], backend: str) -> None:
 
     ours = observe(frontend.compile(function, backend=backend))
     Comparison().same(observe(function), ours, function.__name__)
+
+
+def copies_into_itself(x: Tensor, b: Tensor, v: Tensor) -> None:
+    x.data = v * 2
+    b.index_copy_(0, torch.tensor([1, 0]), b)
+
+
+def writes_over_what_it_reads(x: Tensor, b: Tensor, v: Tensor) -> None:
+    x.data = v * 2
+    b[:1].copy_(b[1:])
+    b.view(-1)[1:].add_(b.view(-1)[:-1])
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("program", [copies_into_itself, writes_over_what_it_reads])
+def test_a_store_stays_where_an_operation_refuses_its_memory(
+    program: Callable[..., None], backend: str
+) -> None:
+    def run(call: Callable[..., None]) -> list[Tensor]:
+        found = []
+        for _ in range(3):
+            x, b = torch.ones(2, 2), torch.arange(4.0).view(2, 2)
+            with pytest.raises(RuntimeError, match="unsupported operation"):
+                call(x, b, torch.full((2, 2), 5.0))
+            found += [x, b]
+        return found
+
+    compiled = frontend.compile(program, backend=backend)
+    assert all(map(torch.equal, run(compiled), run(program)))

@@ -44,6 +44,8 @@ from framesmith.graph.environment.random_states import unseen_draws
 from framesmith.graph.fakes.plain_inputs import BackendContext
 from framesmith.graph.inputs.inputs import (
     Input,
+    Inputs,
+    find_written_inputs,
     for_backend,
     is_subclass,
     let_go,
@@ -220,6 +222,36 @@ def build_module(
     return make_plain(module)
 
 
+def reason_of(
+    graph: fx.Graph,
+    inputs: Inputs,
+    start: Ambient,
+    reliance: Reliance,
+    copies: Mapping[fx.Node, fx.Node],
+) -> Callable[[], str | None]:
+    """What says why only the captured operations of a closed graph do what eager does; `call_backend` asks the same of the module."""
+
+    def ask() -> str | None:
+        used = inputs.of(graph)
+        written = find_written_inputs(used, inputs.versions)
+        return _reason(graph, used, written, start, reliance, copies)
+
+    return ask
+
+
+def _reason(
+    graph: fx.Graph,
+    used: Sequence[Input],
+    written: Sequence[Source],
+    start: Ambient,
+    reliance: Reliance,
+    copies: Mapping[fx.Node, fx.Node],
+) -> str | None:
+    if reliance.is_certain:
+        return None
+    return why_captured(graph, used, written, start, keeps_all=reliance.keeps_all, copies=copies)
+
+
 def call_backend(
     options: GraphOptions,
     module: fx.GraphModule,
@@ -235,10 +267,7 @@ def call_backend(
     """What the backend makes of the module, in the settings in which the trace began. `repeated`: see `outline`; `copies`: see `Repetition`. Raises
     OperationsReplaced where that is not what the graph relies on. The module itself, as it was captured, where only that does what
     eager does: for the `reason` given, or one that is found here."""
-    if reason is None and not reliance.is_certain:
-        reason = why_captured(
-            module.graph, used, written, ambient, keeps_all=reliance.keeps_all, copies=copies
-        )
+    reason = reason or _reason(module.graph, used, written, ambient, reliance, copies)
     if reason is not None and not reliance.ask():
         options = replace(options, backend="eager", mode=None, backend_options={})
         module.meta[AS_CAPTURED] = reason

@@ -444,8 +444,6 @@ class Recorder:
         if len(body.order) > length:
             self._inputs.drop_nodes(set(body.erase_after(length)))
 
-    # the end
-
     def finish(self, outputs: Sequence[fx.Node], kept: Sequence[fx.Node] = ()) -> CompiledSubgraph:
         """Clean the graph, build the module, call the backend. This ends the recording. `kept` are values besides the
         outputs that must not be freed before the graph has run (see `failures`)."""
@@ -460,7 +458,8 @@ class Recorder:
         with self.pause_recording():
             add_sizes_of_views(self._root, self._inputs, self._reliance)
             groups, root = list(self._repetition.groups()), self._attributes.root
-            behind = StoresBehind(graph, stores, self._inputs.of(graph), self.writes, self._reliance)
+            ask = finishing.reason_of(graph, self._inputs, self._start, self._reliance, copies)
+            behind = StoresBehind(graph, stores, self._inputs.of(graph), self.writes, self._reliance, ask)
             module = finishing.build_module(graph, root, self._world, groups if self._reliance.holds else ())
             module.meta.update(behind.meta)
             used = self._inputs.of(module.graph)

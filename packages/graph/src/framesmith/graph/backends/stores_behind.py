@@ -146,10 +146,16 @@ _REASONS: Final[tuple[tuple[Callable[[_Situation], bool], str], ...]] = (
 @final
 class StoresBehind:
     """What is to be done about the stores of a graph, which is closed and has not been given to the backend: those that were taken out of
-    it, and one that the program makes next."""
+    it, and one that the program makes next. `ask` says why else only the captured operations do what eager does."""
 
     def __init__(
-        self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes, reliance: Reliance
+        self,
+        graph: fx.Graph,
+        stores: Stores,
+        used: Sequence[Input],
+        writes: Writes,
+        reliance: Reliance,
+        ask: Callable[[], str | None],
     ) -> None:
         self._stores: list[tuple[fx.Node, fx.Node, Reads]] = []
         self._reads: dict[fx.Node, Reads] = {}
@@ -170,12 +176,18 @@ class StoresBehind:
             given = {*map(storage_of, tensors_of(entry.node for entry in used))}
             self._own_memories = len({*saved.memories()} - given)
             if self._is_planned:
-                self._plan(graph, stores, used, writes, saved)
+                self._plan(graph, stores, used, writes, saved, ask if stores else lambda: None)
             elif saved.is_changed:
                 self.why_captured = _CHANGED
 
     def _plan(
-        self, graph: fx.Graph, stores: Stores, used: Sequence[Input], writes: Writes, saved: SavedReads
+        self,
+        graph: fx.Graph,
+        stores: Stores,
+        used: Sequence[Input],
+        writes: Writes,
+        saved: SavedReads,
+        ask: Callable[[], str | None],
     ) -> None:
         stand_ins = dict[object, fx.Node](
             (node.args, node) for node in writes.stand_ins.values() if not node._erased
@@ -197,7 +209,8 @@ class StoresBehind:
             [(value, reads) for _, value, reads in self._stores],
             self._reads,
         )
-        self.why_captured = next((text for is_true, text in _REASONS if is_true(situation)), None)
+        # where the captured operations run, they make the stores too: one behind may raise
+        self.why_captured = next((text for is_true, text in _REASONS if is_true(situation)), None) or ask()
         if self.why_captured is not None:
             self.meta = {}
             _store_in_graph(graph, stores, stand_ins)
