@@ -104,4 +104,4 @@ def test_it_runs_natively(name, monkeypatch):
     compiled = frontend.compile(f, backend=lambda module, examples: module.forward)
     assert torch.equal(compiled(X), X * 2 + 1)
     breaks = [one.detail for one in api.session_of(compiled).history.breaks]
-    assert breaks and set(breaks) == {f"frontend.{name} always runs natively"}
+    assert breaks and set(breaks) == {f"frontend.{name}, which always runs natively"}

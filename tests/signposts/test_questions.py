@@ -130,7 +130,7 @@ ANSWERS = {
     "an f-string with a tensor in it": ["callables/deferred_text.py"],
     "dataclass instances": ["objects/instances.py", "objects/dataclasses.py"],
     "how is copy.deepcopy traced": ["objects/copying.py"],
-    "random numbers in a function": ["docs/breaks/native-call.md"],
+    "random numbers in a function": ["docs/breaks/random-state.md"],
     "writing to a nonlocal variable": ["builtin_types/cells.py", "opcodes/names.py"],
     "how does a generator survive a graph break": ["callables/generators.py"],
     "a view of an input tensor": ["graph/inputs/storage_offsets.py"],

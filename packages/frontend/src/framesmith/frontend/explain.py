@@ -20,7 +20,7 @@ from framesmith.frontend.argument_checks import (
 from framesmith.frontend.cache.session import Session
 from framesmith.frontend.disabled import is_disabled
 from framesmith.frontend.events import MOST_GUARDS, BreakRecord, EntryRecord, collapse_repeats
-from framesmith.frontend.options import CompileOptions
+from framesmith.frontend.options import CompileOptions, config
 from framesmith.guards.class_lookup import static_lookup
 from framesmith.guards.words import write_count
 
@@ -57,7 +57,7 @@ class Explanation:
             f"{captured}, {write_count(len(self.breaks), 'graph break')}, {write_count(len(self.guards), 'guard')}{total}"
         ]
         if not self.entries and not self.breaks and not self.notes:
-            lines.append(_NOTHING)
+            lines.append(_DISABLED if config.disable else _NOTHING)
         lines += [record.block(number) for number, record in enumerate(self.breaks, 1)]
         if self.recompiles:
             lines += ["recompiled because:", *(f"  {reason}" for reason in collapse_repeats(self.recompiles))]
@@ -75,8 +75,12 @@ class Explanation:
 
 
 _NOTHING: Final = (
-    "nothing was compiled so far, which a call does, unless config.disable or a stance forbids it: call the function, "
+    "nothing was compiled so far, which a call does, unless a stance forbids it: call the function, "
     "or pass arguments: explain(function)(*args)"
+)
+_DISABLED: Final = (
+    "nothing was compiled, since config.disable is on: the program has set it, or TORCH_COMPILE_DISABLE or TORCHDYNAMO_DISABLE is in the "
+    "environment"
 )
 _OF_CLASS: Final = ", whose call makes an instance"
 _HINT: Final = (

@@ -106,7 +106,7 @@ _TO_THE_COMPILER: Final = {
 
 def _run_natively(name: str) -> Callable[..., Tracker]:
     def directive(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-        raise GraphBreak(NATIVE_CALL, f"frontend.{name} always runs natively")
+        raise GraphBreak(NATIVE_CALL, f"frontend.{name}, which always runs natively")
 
     return directive
 

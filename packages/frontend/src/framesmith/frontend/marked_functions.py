@@ -26,7 +26,9 @@ def begin_marked_call(
     value = function.value
     if forbids(value.__dict__):
         if value.__module__.startswith("torch."):  # what torch says of its own settings, such as `set_stance`
-            raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
+            raise GraphBreak(
+                NATIVE_CALL, f"{value.__module__}.{value.__qualname__}, which always runs natively"
+            )
         raise ForbiddenInGraph(
             f"{value.__module__}.{value.__qualname__} is marked with forbid_in_graph and is called by a compiled function; call it "
             f"outside, or remove the mark. The call (most recent call last):\n{tx.graph.user_stack()}"

@@ -39,7 +39,7 @@ _checked: list[object] = []  # the state of torch's configuration that was searc
 
 
 def is_disabled_by_environment() -> bool:
-    """Whether a variable that switches torch.compile off is set; read once, as torch does."""
+    """Whether a variable that switches torch.compile off is set. Asked once, for the default of `config.disable`."""
     return any(os.environ.get(name, "0") not in ("", "0") for name in _DISABLING)
 
 

@@ -143,7 +143,6 @@ GRAPH_TOPICS: Final = (
         (
             "module parameter",
             "lift parameter",
-            "lifted parameter",
             "parameter as input",
             "buffer as input",
             "graph input",
@@ -172,6 +171,65 @@ GRAPH_TOPICS: Final = (
             ("the line table is written anew", "relocate_lines"),
             ("how a line table is encoded", "line_table.encode"),
             ("why", "docs/adr/0004-generated-python-source.md"),
+        ),
+    ),
+    Topic(
+        "the recording of a graph",
+        ("output graph", "graph recording", "nested graph", "subgraph"),
+        (
+            ("one graph, from its first operation to the backend", "Recorder"),
+            ("an operation is recorded", "Recorder.call"),
+            ("a graph within the graph", "Subgraph"),
+            ("cleaned, made a module, given to the backend", "Recorder.finish"),
+        ),
+    ),
+    Topic(
+        "export",
+        (
+            "export",
+            "frontend.export",
+            "torch.export",
+            "export a model",
+            "how does export work",
+            "exported program",
+        ),
+        (
+            ("what the user calls, and what it gives", "export.export"),
+            ("one trace, run once more over nodes", "export_call"),
+            ("the graph with names and structure of the arguments", "OuterGraph"),
+            ("declared sizes", "read_declarations"),
+            ("arguments of a later call are checked", "InputCheck"),
+            ("why", "docs/adr/0024-export-runs-an-entry-over-nodes.md"),
+        ),
+    ),
+    Topic(
+        "arrays of numpy",
+        ("numpy", "numpy array", "ndarray", "np.array"),
+        (
+            ("an array is a tensor in the graph", "ArrayTracker"),
+            ("a call of numpy becomes a node", "array_calls.run"),
+            ("the node: numpy's function on tensors", "function_node"),
+            ("why", "docs/adr/0025-arrays-of-numpy-are-tensors.md"),
+        ),
+    ),
+    Topic(
+        "stack effects and exception tables of a code object",
+        ("stack effect", "stack depth", "exception table", "co_exceptiontable", "stack size"),
+        (
+            ("what an instruction takes and gives", "stack_depth.effect"),
+            ("the depth before each instruction", "stack_depth.depths"),
+            ("of the operations that are the same in all versions", "operation_effects.effect"),
+            ("an exception table is read", "exception_table.decode"),
+            ("and written", "exception_table.encode"),
+        ),
+    ),
+    Topic(
+        "functions of C that are traced as Python: polyfills",
+        ("polyfill", "python version of a builtin", "substitute_in_graph"),
+        (
+            ("registered", "register_polyfill"),
+            ("its tracker", "polyfill_function"),
+            ("how one is added", "docs/adding/callable.md"),
         ),
     ),
 )

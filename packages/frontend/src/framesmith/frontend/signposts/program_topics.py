@@ -208,6 +208,7 @@ PROGRAM_TOPICS: Final = (
         "changes of the user's objects",
         (
             "side effect",
+            "SideEffects",
             "kv cache",
             "mutation",
             "replay",
@@ -419,10 +420,10 @@ PROGRAM_TOPICS: Final = (
         "warnings and logging",
         ("warnings.warn", "warning", "logging", "logging.logger.warning", "stacklevel"),
         (
-            ("a C function without a row breaks the graph", "begin_builtin"),
-            ("its kind, for users", "docs/breaks/native-call.md"),
+            ("logging breaks the graph: its kind, for users", "docs/breaks/print-or-log.md"),
+            ("a warning does not, where it is shown plainly", "ShowsWarningsPlainly"),
             (
-                "it runs natively, under functions that have the name and line of the inlined frames",
+                "what runs natively does so under functions that have the name and line of the inlined frames",
                 "synthetic_frame_for",
             ),
             ("which functions name their caller", "names_its_caller"),
@@ -442,15 +443,13 @@ PROGRAM_TOPICS: Final = (
             "manual seed",
         ),
         (
-            ("a C method without a row breaks the graph", "begin_builtin"),
-            ("its kind, for users", "docs/breaks/native-call.md"),
+            ("drawing breaks the graph: its kind, for users", "docs/breaks/random-state.md"),
             (
                 "it runs natively; the continuation guards what its trace reads of the number",
                 "NativeOperation",
             ),
             ("a number that differs from call to call becomes symbolic", "Policy.is_dynamic_number"),
             ("seeds and states of torch", "function_rows.random_state"),
-            ("their kind, for users", "docs/breaks/random-state.md"),
         ),
     ),
     Topic(

@@ -310,6 +310,8 @@ TOPICS: Final = (
             "number that changes",
             "dynamic shapes",
             "symbolic size",
+            "symbolic shape",
+            "unbacked symint",
             "mark_dynamic",
             "mark_unbacked",
             "dynamic",

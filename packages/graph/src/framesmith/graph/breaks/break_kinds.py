@@ -19,7 +19,8 @@ def _row(identifier: str, title: str, explanation: str, remedy: str, reassurance
 NATIVE_CALL = _row(
     "native-call",
     "call of a function that cannot be traced",
-    "It is written in C and no row in framesmith's tables says what it does, or it is known to work outside of the program.",
+    "It is written in C and no row in framesmith's tables says what it does; or it is Python code that is not entered, since it loads data, "
+    "reads or writes files, compiles, or sets up what torch keeps for itself.",
     "Move the call (or the loop over a loader) out of the compiled function. A function of tensors can be registered with "
     "torch.library.custom_op, another one be given a Python version with substitute_in_graph.",
 )

@@ -200,7 +200,9 @@ def call_build_class(
     tx: TraceContext, body: Tracker, name: Tracker, *args: Tracker, **kwargs: Tracker
 ) -> Tracker:
     """`class Name(...): ...`: breaks the graph, since the body runs in a namespace of its own."""
-    raise GraphBreak(CLASS_STATEMENT, name.describe())
+    raise GraphBreak(
+        CLASS_STATEMENT, f"class {name.value}" if isinstance(name, Constant) else name.describe()
+    )
 
 
 def _add_breaks(kind: BreakKind, *functions: Callable[..., object]) -> None:

@@ -216,7 +216,9 @@ class FunctionTracker(Tracker):
             # a call of a compiled function is a call of its original, traced in this graph
             return self.original(tx).begin_call(tx, args, kwargs)
         if _is_native(str(value.__module__), value.__qualname__):
-            raise GraphBreak(NATIVE_CALL, f"{value.__module__}.{value.__qualname__} always runs natively")
+            raise GraphBreak(
+                NATIVE_CALL, f"{value.__module__}.{value.__qualname__}, which always runs natively"
+            )
         for marked in tx.registry[MARKED_CALLS].values():
             result = marked(tx, self, args, kwargs)
             if result is not None:

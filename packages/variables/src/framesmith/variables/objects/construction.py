@@ -64,7 +64,9 @@ def new_instance(tx: TraceContext, cls: type) -> InstanceTracker:
 def _check_not_finalized(tx: TraceContext, cls: type) -> None:
     """Break the graph for a class with `__del__`, which runs where the last reference to the instance goes."""
     if find(tx, cls, "__del__") is not None:
-        tx.wrap(cls, class_source(cls)).unsupported("making an instance, which has to be finalized")
+        tx.wrap(cls, class_source(cls)).unsupported(
+            "making an instance, whose __del__ runs where its last reference goes,"
+        )
 
 
 def begin_construct(

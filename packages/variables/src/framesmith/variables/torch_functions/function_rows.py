@@ -233,7 +233,13 @@ def random_state(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker
     raise GraphBreak(RANDOM_STATE, "the state of torch's random number generator")
 
 
-@ROWS.call(torch.compile, torch.save, torch.load)
-def not_in_a_graph(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
-    """Break the graph: compilers and files have no place in it."""
-    raise GraphBreak(NATIVE_CALL, "torch.compile, torch.save or torch.load")
+def _refuse_in_graphs(function: Callable[..., object]) -> None:
+    def refuse(tx: TraceContext, *args: Tracker, **kwargs: Tracker) -> Tracker:
+        """Break the graph: compilers and files have no place in it."""
+        raise GraphBreak(NATIVE_CALL, f"torch.{function.__name__}")
+
+    ROWS.call(function)(refuse)
+
+
+for _function in (torch.compile, torch.save, torch.load):
+    _refuse_in_graphs(_function)
