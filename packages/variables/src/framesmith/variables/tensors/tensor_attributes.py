@@ -261,6 +261,10 @@ def write_data(tx: TraceContext, tensor: TensorTracker, value: Tracker) -> None:
         return
     if not isinstance(value, TensorTracker) or not _takes_data(tx, tensor, value):
         _refuse_data(tx, tensor)
+    if value.fake.requires_grad:  # nothing is differentiated through the store
+        given = read_data(tx, value)
+        assert isinstance(given, TensorTracker)
+        value = given
     # The same fake gets the data, so its tracker stays the one of the tensor.
     call_node(tx, setattr, (tensor.graph_node(tx), "data", value.graph_node(tx)))
     if not tx.graph.runs_as_captured:
@@ -286,7 +290,7 @@ def _is_own_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) 
         made.target is getattr
         and made.args == (tensor.graph_node(tx), "data")
         and storage_of(old) == storage_of(new)
-        and not (old.is_inference() or new.is_inference() or new.requires_grad)
+        and not (old.is_inference() or new.is_inference())
         and (old.dtype, old.is_conj(), old.is_neg()) == (new.dtype, new.is_conj(), new.is_neg())
         and old.shape == new.shape
         and old.stride() == new.stride()
@@ -335,7 +339,6 @@ def _takes_data(tx: TraceContext, tensor: TensorTracker, value: TensorTracker) -
         and not old._is_view()
         and not old.is_inference()
         and not new.is_inference()
-        and not new.requires_grad
         and (old.dtype, old.device, old.layout) == (new.dtype, new.device, new.layout)
         and old.shape == new.shape
         and not has_small_gaps(value.graph_node(tx))  # `sort` of a diagonal
