@@ -380,3 +380,40 @@ def test_assembling_an_unknown_instruction_names_it(name):
     assert checks(broken) == {"opcode"}
     with pytest.raises(AssembleError, match=f"no instruction '{name}' in this version"):
         assemble(broken)
+
+
+def returns_a_closure(a, b):
+    def inner(c):
+        return a + b + c
+
+    return inner
+
+
+def keeps_no_closure(a):
+    def inner(c):
+        return c
+
+    return inner
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_closure_has_a_cell_for_each_free_variable(count):
+    """CPython copies as many cells as the code has free variables, whatever the closure holds."""
+    assert verify_parts(disassemble(returns_a_closure.__code__)) == []
+    edited = disassemble(returns_a_closure.__code__)
+    place, built = next(
+        (index, one) for index, one in enumerate(edited.instructions) if one.name == "BUILD_TUPLE"
+    )
+    cell = edited.instructions[place - 1]
+    edited.instructions[place - 2 : place] = [Instruction(cell.name, cell.argument) for _ in range(count)]
+    built.argument = count
+    (problem,) = verify_parts(edited)
+    assert f"a closure of {count} to inner, of the free variables ('a', 'b')" in problem.message
+
+
+def test_code_with_free_variables_needs_a_closure():
+    edited = disassemble(keeps_no_closure.__code__)
+    loads = next(one for one in edited.instructions if getattr(one.argument, "co_name", None) == "inner")
+    loads.argument = returns_a_closure(1, 2).__code__
+    (problem,) = verify_parts(edited)
+    assert "no closure to inner, of the free variables ('a', 'b')" in problem.message

@@ -1,4 +1,4 @@
-"""Constants that CPython takes for what they are not without a look: names of keyword arguments, the code of a function.
+"""What CPython takes on trust: names of keyword arguments, the code of a function, the length of its closure.
 
 Only where the code shows them: beside KW_NAMES, or loaded by the instruction in front. Values that come from elsewhere are not
 followed: which type they have is not known before the code runs. NULLs are in `nulls`, numbers in `arguments`.
@@ -14,6 +14,8 @@ from framesmith.bytecode.instruction import Instruction
 
 _LOADS: Final = frozenset({"LOAD_CONST", "LOAD_SMALL_INT", "LOAD_COMMON_CONSTANT"})
 _CALL: Final = ("PRECALL", "CALL")
+_CLOSURE: Final = 8
+"""The number of a function's closure among what is given to it."""
 
 
 def trusted_problems(parts: CodeParts, depths: Sequence[int | None]) -> Iterator[tuple[str, int]]:
@@ -25,7 +27,9 @@ def trusted_problems(parts: CodeParts, depths: Sequence[int | None]) -> Iterator
         if instruction.name in ("KW_NAMES", "PRECALL"):
             said = _wrong_begin(instructions, index)
         elif index and depths[index - 1] is not None and instructions[index - 1].name in _LOADS:
-            said = _wrong_constant(instruction, instructions[index - 1].argument)
+            said = _wrong_constant(instruction, instructions[index - 1].argument) or _wrong_closure(
+                instructions, index
+            )
         else:
             said = None
         if said is not None:
@@ -72,3 +76,30 @@ def _wrong_constant(instruction: Instruction, constant: object) -> str | None:
     if name == "BUILD_CONST_KEY_MAP" and not (isinstance(constant, tuple) and len(constant) == count):
         return f"{name} has {constant!r} where a tuple of {count} keys belongs"
     return None
+
+
+def _wrong_closure(instructions: Sequence[Instruction], index: int) -> str | None:
+    """What is wrong with the closure of a function whose code the instruction in front loads: it has a cell for each free variable. Of a
+    closure that was not built in front of that its length is not known."""
+    code, maker = instructions[index - 1].argument, instructions[index]
+    if maker.name != "MAKE_FUNCTION" or not isinstance(code, CodeType):
+        return None
+    behind = next((one for one in instructions[index + 1 :] if one.name != "NOP"), maker)
+    # the flag until 3.12; an instruction since 3.13, which stands first where there are several
+    sets = behind.name == "SET_FUNCTION_ATTRIBUTE"
+    is_given = bool(isinstance(maker.argument, int) and maker.argument & _CLOSURE) or (
+        sets and behind.argument == _CLOSURE
+    )
+    names = code.co_freevars
+    if not is_given:
+        return (
+            f"{maker.name} gives no closure to {code.co_name}, of the free variables {names}"
+            if names and not sets
+            else None
+        )
+    built = instructions[index - 2] if index > 1 else maker
+    if built.name != "BUILD_TUPLE" or built.argument == len(names):
+        return None
+    return (
+        f"{maker.name} gives a closure of {built.argument} to {code.co_name}, of the free variables {names}"
+    )
