@@ -8,7 +8,7 @@ Autograd would run hooks of the others all the same, on None: what has hooks get
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast, final
 
@@ -23,6 +23,7 @@ from framesmith.graph.nodes.arguments import EXAMPLE
 from framesmith.guards.sources.base import Source
 
 _Gradients = tuple[torch.Tensor | None, ...]
+_End = tuple[Node, int]
 
 _UNSAID: Final = (RuntimeError, AssertionError, AttributeError)
 """What torch raises where it fails to say where a gradient goes: for views made without a history, or of what has become a leaf."""
@@ -36,11 +37,10 @@ def find_reached(
     graph: fx.Graph, used: Sequence[Input], written: Collection[Source]
 ) -> dict[int, frozenset[int]]:
     """For each result of a closed graph, by its position, the positions of the inputs to which a backward pass from it leads, or may
-    lead; and for inputs that get a history by being written to, whose positions go on behind the results. Nothing where neither requires
-    gradients."""
+    lead; and for the inputs that get a history by being written to, each by `~` of its position. Nothing where neither requires gradients."""
     results = cast(Sequence[fx.Node], graph.output_node().args[0])
     inputs = [
-        (len(results) + place, entry.node)
+        (~place, entry.node)
         for place, entry in enumerate(used)
         if entry.source in written and has_history(entry.example)
     ]
@@ -82,12 +82,14 @@ def drop_absent(
 
     def run(*values: object) -> tuple[object, ...]:
         nonlocal absent
+        before = {place: _operation(values[~place]) for place in reached if place < 0}
         results = call(*values)
-        ends = {position: _end(results, values, position) for position in reached}
-        node = next((one[0] for one in ends.values() if one is not None), None)
+        # the first that is known will do, in all calls but one
+        node = next((end[0] for _, end in _ends(reached, results, values, before) if end is not None), None)
         if node is not None:
             if absent is None:
                 # How the backend's function takes the values is the same in each call.
+                ends = dict(_ends(reached, results, values, before))
                 absent = _ReachedInputs.of(node, ends, values, reached)
             if not any(getattr(values[place], _HOOKS[0]) for place in absent.computed):
                 node.register_hook(absent.drop)
@@ -96,17 +98,40 @@ def drop_absent(
     return run
 
 
-def _end(results: Sequence[object], values: Sequence[object], position: int) -> tuple[Node, int] | None:
-    """The node of the backward pass that all ends have in common, and which of its results is at this position; None if that is not
-    known."""
-    if position < len(results):
-        result = results[position]
-        node: object = result.grad_fn if isinstance(result, torch.Tensor) else None
-        number = result.output_nr if isinstance(result, torch.Tensor) else 0
-    else:  # an input: its new content is copied into it
-        value = values[position - len(results)]
-        copy = last_operation(value) if isinstance(value, torch.Tensor) else None
-        node, number = copy.next_functions[1] if copy is not None and copy.name() == _COPIES else (None, 0)
+def _operation(value: object) -> Node | None:
+    return last_operation(value) if isinstance(value, torch.Tensor) else None
+
+
+def _ends(
+    places: Iterable[int],
+    results: Sequence[object],
+    values: Sequence[object],
+    before: Mapping[int, Node | None],
+) -> Iterator[tuple[int, _End | None]]:
+    """The ends at these places, see `find_reached`."""
+    for place in places:
+        if place >= 0:
+            yield place, _end_of_result(results[place])
+        else:
+            yield place, _end_of_input(values[~place], before[place])
+
+
+def _end_of_result(result: object) -> _End | None:
+    """The node of the backward pass that all ends have in common, and which of its results this is; None if that is not known."""
+    if not isinstance(result, torch.Tensor):
+        return None
+    return _as_end(result.grad_fn, result.output_nr)
+
+
+def _end_of_input(value: object, before: Node | None) -> _End | None:
+    """The same for an input, into which its new content is copied. `before`: its last operation before that."""
+    copy = _operation(value)
+    if copy is None or copy is before or copy.name() != _COPIES:
+        return None
+    return _as_end(*copy.next_functions[1])
+
+
+def _as_end(node: object, number: int) -> _End | None:
     return (cast(Node, node), number) if isinstance(node, BackwardCFunction) else None
 
 
@@ -125,7 +150,7 @@ class _ReachedInputs:
     def of(
         cls,
         node: Node,
-        ends: Mapping[int, tuple[Node, int] | None],
+        ends: Mapping[int, _End | None],
         values: Sequence[object],
         reached: Mapping[int, frozenset[int]],
     ) -> "_ReachedInputs":

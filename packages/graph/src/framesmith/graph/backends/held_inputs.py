@@ -150,7 +150,7 @@ class HeldInputs:
     def _find(self, made: "_Call") -> list["_Saving"]:
         held = {id(made.values[place]): place for place in self._reads}
         needed = {id(made.values[place]): place for place in self._tensor_reads}
-        found, own = list[_Saving](), set[int]()
+        found, own, exact = list[_Saving](), set[int](), list[int]()
         for path, node in made.operations():
             try:
                 tensors = node.saved_tensors
@@ -159,11 +159,11 @@ class HeldInputs:
             own.update(map(storage_of, tensors))
             saved = list(map(id, tensors))
             places = [(index, held[one]) for index, one in enumerate(saved) if one in held]
-            found.append(_Saving(path, saved, places, []))
+            exact += saved
+            found.append(_Saving(path, len(saved), places, []))
         own.difference_update(storage_of(value) for value in made.values if isinstance(value, torch.Tensor))
         # else something may be saved that was computed of an input, or be computed again of what it holds by then
-        exact = (one for saving in found for one in saving.saved) if len(own) >= self._own else ()
-        for one in exact:
+        for one in exact if len(own) >= self._own else ():
             if one in needed and Reads.RESULTS not in self._tensor_reads[needed[one]]:
                 del needed[one]
         if found:
@@ -208,11 +208,11 @@ class _Call:
 @final
 @dataclass(frozen=True, slots=True)
 class _Saving:
-    """An operation that saved inputs: how it is reached from the ends, what it saved (by `id`, of the first call), where which of the inputs is
-    among that, and the inputs that it should have saved."""
+    """An operation that saved inputs: how it is reached from the ends, how much it saved, where which of the inputs is among that, and the
+    inputs that it should have saved."""
 
     path: _Path
-    saved: Sequence[int]
+    length: int
     held: Sequence[tuple[int, int]]
     checked: list[int]
 
@@ -227,7 +227,7 @@ class _Saving:
             return None
         operation = cast(_Operation, node)
         saved = operation._raw_saved_tensors
-        return (operation, saved) if len(saved) == len(self.saved) else None
+        return (operation, saved) if len(saved) == self.length else None
 
 
 def _check(owners: Sequence[Owner], gradients: object) -> None:
