@@ -88,3 +88,8 @@ __all__ = [
 ]
 
 configure_logs()
+
+
+def __dir__() -> list[str]:
+    """The public names: the modules of the package are attributes too, once they are imported."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]
